@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The async face: the same leases for programs built on Boost.Asio, by completion tokens: a callback, a future,
+// `use_awaitable`, whatever Asio knows. The library itself uses no coroutines.
+#pragma once
+
+#include <cremone/callback.hpp>
+#include <cremone/client.hpp>
+#include <cremone/lease.hpp>
+#include <cremone/options.hpp>
+#include <cremone/result.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/system_executor.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cremone {
+
+namespace detail {
+
+/// Starts an acquisition; `done` is called once, on any thread. Returns what cancels it.
+[[nodiscard]] callback<void()> start_acquire(const std::shared_ptr<engine>& e, const lock_name& name,
+                                             const acquire_options& options,
+                                             callback<void(result<lease>)> done);
+void start_release(lease held, callback<void(result<void>)> done);
+
+/// False, and `fn` untouched, when there is no callback thread to run it on.
+[[nodiscard]] bool run_user_code(const std::shared_ptr<engine>& e, callback<void()>& fn);
+
+[[nodiscard]] std::shared_ptr<engine> engine_of(const client& c);
+[[nodiscard]] std::shared_ptr<engine> engine_of(const lease& l);
+
+/// Where handlers without an executor of their own run: the client's callback thread.
+class callback_executor {
+ public:
+  explicit callback_executor(std::shared_ptr<engine> e) noexcept : engine_(std::move(e)) {}
+
+  template <class F>
+  void execute(F&& f) const {
+    callback<void()> fn = std::forward<F>(f);
+    if (!run_user_code(engine_, fn)) {
+      boost::asio::post(boost::asio::system_executor{}, std::move(fn));
+    }
+  }
+
+  friend bool operator==(const callback_executor& a, const callback_executor& b) noexcept {
+    return a.engine_ == b.engine_;
+  }
+  friend bool operator!=(const callback_executor& a, const callback_executor& b) noexcept {
+    return !(a == b);
+  }
+
+ private:
+  std::shared_ptr<engine> engine_;
+};
+
+/// Wraps a handler so that it can be completed from any of our threads: it is posted to its own executor, which
+/// has work until then, and never called inside the initiating function.
+template <class Result, class Handler>
+[[nodiscard]] callback<void(Result)> posted(const std::shared_ptr<engine>& e, Handler handler) {
+  auto executor = boost::asio::get_associated_executor(handler, callback_executor(e));
+  auto tracked = boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
+  return [tracked, handler = std::move(handler)](Result r) mutable {
+    boost::asio::post(tracked, [handler = std::move(handler), r = std::move(r)]() mutable {
+      if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+        slot.clear();
+      }
+      std::move(handler)(std::move(r));
+    });
+  };
+}
+
+}  // namespace detail
+
+/// Acquires as client::acquire does, without blocking. Completes with `result<lease>`.
+///
+/// - The handler runs on its associated executor; without one, on the client's callback thread, where it may take
+///   its time. Never inside this call.
+/// - Cancellation (any type) through the handler's cancellation slot ends it with *cancelled*.
+/// - Name, options and label are copied before the call returns. The client may be closed meanwhile: *cancelled*.
+///
+///     asio::awaitable<void> nightly(cremone::client& locks) {
+///       auto lease = co_await cremone::async_acquire(locks, "nightly", {.wait = 10s}, asio::use_awaitable);
+///       if (lease) co_await work(lease->token());
+///     }
+template <boost::asio::completion_token_for<void(result<lease>)> Token>
+auto async_acquire(const client& locks, lock_name name, const acquire_options& options, Token&& token) {
+  return boost::asio::async_initiate<Token, void(result<lease>)>(
+      [](auto handler, const std::shared_ptr<detail::engine>& e, const lock_name& what, acquire_options how,
+         const std::string& label) {
+        how.label = label;
+        auto slot = boost::asio::get_associated_cancellation_slot(handler);
+        auto cancel =
+            detail::start_acquire(e, what, how, detail::posted<result<lease>>(e, std::move(handler)));
+        if (slot.is_connected()) {
+          slot.assign([stop = std::make_shared<callback<void()>>(std::move(cancel))](
+                          boost::asio::cancellation_type) { (*stop)(); });
+        }
+      },
+      token, detail::engine_of(locks), std::move(name), options, std::string(options.label));
+}
+
+/// Gives a handle back as lease::release does, without blocking. Completes with `result<void>`.
+template <boost::asio::completion_token_for<void(result<void>)> Token>
+auto async_release(lease held, Token&& token) {
+  return boost::asio::async_initiate<Token, void(result<void>)>(
+      [](auto handler, lease given_back) {
+        const auto e = detail::engine_of(given_back);
+        detail::start_release(std::move(given_back), detail::posted<result<void>>(e, std::move(handler)));
+      },
+      token, std::move(held));
+}
+
+}  // namespace cremone

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam: what a store must be able to do. A backend stores who holds a lock and says what it found; it makes
+// no policy, no retry and no timing decision about leases. The engine above it decides those, the same way for
+// every store. tests/contract is this file in executable form, and backends/memory its shortest implementation.
+#pragma once
+
+#include <cremone/callback.hpp>
+#include <cremone/record.hpp>
+#include <cremone/result.hpp>
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cremone {
+
+// The three answers of a store. Every call ends in exactly one of them.
+
+/// It was carried out.
+struct done {};
+
+/// It was not carried out and will not be: the store says so, or was not reached.
+struct refused {
+  error why;
+};
+
+/// It may have been carried out, or may be later. Never to be taken for a no.
+struct unknown {
+  error why;
+};
+
+using answer = std::variant<done, refused, unknown>;
+
+/// A yes to an acquire.
+struct grant {
+  fence_token token{};
+  /// Place in the order of arrival; grows from grant to grant where the store is FIFO.
+  std::uint64_t ticket = 0;
+  /// This owner held the lock already: an earlier request had arrived after all.
+  bool repeated = false;
+};
+
+/// A no to an acquire, with what the next decision needs.
+struct rejection {
+  error why{errc::busy};               ///< busy, quarantined and unreachable are worth another try
+  std::vector<hold_record> holders{};  ///< who is in the way, at most max_reported_holders
+  std::optional<std::size_t> place{};  ///< in the queue, 0 = next; empty: not queued
+  std::optional<std::chrono::milliseconds> retry_after{};  ///< the store's own advice
+
+  static constexpr std::size_t max_reported_holders = 16;
+};
+
+using acquire_answer = std::variant<grant, rejection, unknown>;
+
+/// Told that its turn may have come. A hint, never proof: it may come late, twice, for nothing or not at all.
+/// Called on any thread, with no lock of the backend held, so that the receiver may call the backend at once.
+class hint_sink {
+ public:
+  hint_sink() = default;
+  hint_sink(const hint_sink&) = delete;
+  hint_sink& operator=(const hint_sink&) = delete;
+  virtual ~hint_sink() = default;
+  virtual void hint() noexcept = 0;
+};
+
+struct acquire_request {
+  lock_name name{""};
+  owner_id owner{};
+  cremone::mode mode = mode::exclusive;
+  std::chrono::milliseconds ttl{};
+  owner_data who{};
+  /// Join the queue when refused, or keep the place in it. Each such request also says that this waiter lives.
+  bool join = false;
+  /// Where to send hints while this owner is queued.
+  std::weak_ptr<hint_sink> wake{};
+};
+
+struct renewal {
+  const lock_name* name = nullptr;
+  owner_id owner{};
+  std::uint64_t seq = 0;  ///< the store keeps max(stored + 1, this)
+  fence_token token{};
+  std::chrono::milliseconds ttl{};
+};
+
+struct release_request {
+  lock_name name{""};
+  owner_id owner{};
+};
+
+/// What a store is like. Read once, when the client is opened.
+struct traits {
+  /// For messages; no secrets in it: "memory://".
+  std::string store;
+  /// Never waits on a network: answers before the call returns, on the caller's thread.
+  bool answers_inline = false;
+  /// Keeps a queue; a grant goes to its head.
+  bool fifo = false;
+  /// Sends hints to waiters.
+  bool hints = false;
+  /// A silent hold is removed by evict() after observation; else the store expires it by itself.
+  bool observed_takeover = false;
+  bool shared = false;  ///< knows mode::shared
+  bool slots = false;   ///< knows mode::slot
+  /// How far two clocks' rates may differ: ρ = 0.001, five times a bad crystal.
+  std::int64_t drift_ppm = 1000;
+  /// The longest ttl. A quarantine lasts as long, so that it is a property of the store, not of a client.
+  std::chrono::milliseconds max_ttl{60'000};
+  /// A waiter that is not at the head asks at least this often.
+  std::chrono::milliseconds waiter_refresh{3'000};
+  /// How long the head has, once the lock is free, before the next may take it.
+  std::chrono::milliseconds claim_time{500};
+};
+
+/// A store. Implementations live in src/backends, one folder each.
+///
+/// - *Threads*: every member may be called from any thread at any time.
+/// - *Answers*: each call is answered exactly once. With `answers_inline`, before the call returns; otherwise
+///   later, on the env's executor, within a time bound of the backend's own (then `unknown`).
+/// - *Order*: calls for one owner take effect in the order in which they were made. A release therefore never
+///   overtakes its acquire, and needs not wait for its answer.
+/// - *Lifetime*: a request, and what it points to, stays as it is until the answer.
+/// - *Idempotence*: an owner id belongs to one acquisition. A repeated acquire of a holder is granted with the
+///   same token and `repeated`; an acquire or renewal of an owner that was released or evicted is refused.
+/// - Nothing throws.
+///
+/// | call        | done                          | refused                                   |
+/// |-------------|-------------------------------|-------------------------------------------|
+/// | try_acquire | granted, token assigned       | busy + holders + place, or why not        |
+/// | renew       | version moved on              | lost: not the holder any more             |
+/// | release     | hold or queue place removed   | not_held: there was neither               |
+/// | evict       | that one hold removed         | not_held: no hold has this version        |
+class backend {
+ public:
+  backend() = default;
+  backend(const backend&) = delete;
+  backend& operator=(const backend&) = delete;
+  virtual ~backend() = default;
+
+  [[nodiscard]] virtual traits describe() const = 0;
+
+  /// Take the lock if it is free and nobody is ahead in the queue.
+  virtual void try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) = 0;
+
+  /// Renew many holds at once. One answer per item, in order; one item's failure touches no other.
+  virtual void renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) = 0;
+
+  /// Forget this owner: its hold, or its place in the queue, or a request that is still under way.
+  virtual void release(const release_request& request, callback<void(answer)> reply) = 0;
+
+  /// Remove one hold, if and only if its version is still this one (compare-and-set).
+  virtual void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) = 0;
+
+  /// What is known about one lock; empty lists when nothing is.
+  virtual void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) = 0;
+
+  /// All locks that are held or waited for, ordered by name.
+  virtual void list(callback<void(result<std::vector<lock_record>>)> reply) = 0;
+
+  /// Answers what is outstanding with `unknown`, sends no hint afterwards, and lets go of the store. Calls made
+  /// later are refused. Never blocks.
+  virtual void close() noexcept = 0;
+};
+
+}  // namespace cremone

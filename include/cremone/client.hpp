@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The client: one opened store, from which leases are acquired. Which store it is, is known to `open` only.
+#pragma once
+
+#include <cremone/lease.hpp>
+#include <cremone/options.hpp>
+#include <cremone/record.hpp>
+#include <cremone/result.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+namespace cremone {
+
+namespace detail {
+class engine;
+struct access;
+}  // namespace detail
+
+/// A store, opened. One client per store and process is enough: all threads share it, and all its leases are
+/// renewed together.
+///
+/// Ownership: move-only. The destructor closes it. Leases and mutexes made from it stay valid objects, but are
+/// no longer held.
+/// Threads: all members may be called from any thread, except moving and destroying.
+/// Fork: in a forked child every call answers `unsupported` (leases: `not_held`), and nothing of the parent's is
+/// touched. Open a client of its own there.
+///
+///     auto locks = cremone::open("memory://").value();
+///     if (auto lease = locks.acquire("nightly", {.wait = 10s})) {
+///       work(lease->token(), lease->get_stop_token());
+///     } else {
+///       report(lease.error().message());
+///     }
+class client {
+ public:
+  client() noexcept = default;
+  client(client&&) noexcept = default;
+  client& operator=(client&& other) noexcept;
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+  ~client();
+
+  /// Takes the lock, waiting as `options.wait` says, on the calling thread. Those who wait are served in the
+  /// order of their arrival where the store keeps a queue.
+  ///
+  /// Fails with *busy* (`no_wait` and held by another), *timed_out*, *cancelled* (by `stop`, or the client was
+  /// closed), *invalid_argument* (the name, the ttl, the label), *unsupported* (the mode), *unreachable* and
+  /// *outcome_unknown* (the store does not answer). Whatever it fails with, no hold and no place in the queue
+  /// is left behind; where the outcome was unknown, that is seen to in the background.
+  [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options = {},
+                                      std::stop_token stop = {});
+
+  /// Who holds a lock and who waits for it, as the store knows it now.
+  [[nodiscard]] result<lock_record> inspect(const lock_name& name) const;
+
+  /// Every lock that is held or waited for, ordered by name.
+  [[nodiscard]] result<std::vector<lock_record>> list() const;
+
+  /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are requested), waits up
+  /// to 1 s for the store to answer, and ends the client's threads. Returns within 2 s whatever the store does.
+  /// The destructor does the same. Called from a callback of this client it does not wait for that callback.
+  void close() noexcept;
+
+ private:
+  friend struct detail::access;
+  explicit client(std::shared_ptr<detail::engine> e) noexcept : engine_(std::move(e)) {}
+
+  std::shared_ptr<detail::engine> engine_;
+};
+
+}  // namespace cremone

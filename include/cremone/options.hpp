@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a caller may choose, with the defaults. Limits that belong to the store (max_ttl) are its traits.
+#pragma once
+
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <string_view>
+#include <type_traits>
+
+namespace cremone {
+
+/// Wait until the lock is ours. It still ends: by the stop token, by closing the client, or when the store has
+/// given no answer for 30 s.
+inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
+
+/// Do not wait at all. Such a try never overtakes those who wait.
+inline constexpr std::chrono::milliseconds no_wait{0};
+
+/// How to take a lock. Every member has a default: `{}` waits for as long as it takes.
+///
+///     auto lease = locks.acquire("nightly", {.ttl = 10s, .wait = 2s, .label = "report of the 14th"});
+struct acquire_options {
+  /// How long the hold outlives a holder that vanished, 100 ms to 60 s. The lease is renewed at a third of it
+  /// for as long as it lives, so that this is no limit on the work.
+  std::chrono::milliseconds ttl{30'000};
+
+  /// How long to wait for the lock: `no_wait`, a time, or `forever`.
+  std::chrono::milliseconds wait = forever;
+
+  /// Shown to others who ask who holds the lock; at most 256 bytes without control characters. Copied by the
+  /// call.
+  std::string_view label{};
+
+  cremone::mode mode = mode::exclusive;
+};
+
+// GCC 12 destroys aggregate temporaries inside a co_await expression twice. Without a destructor there is
+// nothing to do twice, so that `co_await async_acquire(c, "x", {.wait = 2s}, use_awaitable)` is safe there.
+static_assert(std::is_trivially_destructible_v<acquire_options>);
+
+}  // namespace cremone

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a store keeps about a lock, in words that every store shares: holds with versions, waiters with tickets,
+// and who they are. Plain values; what may be done with them is decided elsewhere.
+#pragma once
+
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cremone {
+
+/// Who took or wants a lock, for people who ask.
+struct owner_data {
+  std::string host{};
+  std::int64_t pid = 0;
+  std::string user{};
+  std::string label{};
+  wall_time since{};  ///< when the acquire call began, on the owner's wall clock
+};
+
+/// Names one state of one hold. A renewal changes it, and a version never returns: who saw one version
+/// unchanged for the whole ttl on its own clock knows that the holder did not renew in that time.
+struct hold_version {
+  owner_id owner{};
+  std::uint64_t seq = 0;
+
+  friend bool operator==(const hold_version&, const hold_version&) = default;
+};
+
+/// One holder of a lock.
+struct hold_record {
+  hold_version version{};
+  cremone::mode mode = mode::exclusive;
+  std::chrono::milliseconds ttl{};
+  fence_token token{};
+  owner_data owner{};
+};
+
+/// One who waits in the store's queue. Lower tickets came earlier.
+struct waiter_record {
+  owner_id owner{};
+  cremone::mode mode = mode::exclusive;
+  std::uint64_t ticket = 0;
+  owner_data who{};
+};
+
+/// A lock as seen at one moment.
+struct lock_record {
+  lock_name name{""};
+  std::vector<hold_record> holders{};
+  std::vector<waiter_record> waiters{};  ///< in queue order
+  fence_token last{};  ///< the highest token ever given out for this name, as far as the store knows
+};
+
+}  // namespace cremone

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/memory/backend.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace cremone::memory {
+
+traits memory_backend::describe() const {
+  traits t;
+  t.store = shown_;
+  t.answers_inline = true;
+  t.fifo = true;
+  t.hints = true;
+  t.observed_takeover = true;
+  t.claim_time = store_->limits().claim_time;
+  return t;
+}
+
+void memory_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
+  if (closed_) {
+    rejection no;
+    no.why = closed_error();
+    return reply(std::move(no));
+  }
+  reply(store_->try_acquire(request, time()));
+}
+
+void memory_backend::renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) {
+  std::vector<answer> answers;
+  answers.reserve(items.size());
+  for (const renewal& item : items) {
+    answers.push_back(closed_ ? answer(refused{closed_error()}) : store_->renew(item));
+  }
+  reply(std::move(answers));
+}
+
+void memory_backend::release(const release_request& request, callback<void(answer)> reply) {
+  reply(closed_ ? answer(refused{closed_error()}) : store_->release(request, time()));
+}
+
+void memory_backend::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
+  reply(closed_ ? answer(refused{closed_error()}) : store_->evict(name, version, time()));
+}
+
+void memory_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
+  if (closed_) {
+    return reply(closed_error());
+  }
+  reply(store_->inspect(name, time()));
+}
+
+void memory_backend::list(callback<void(result<std::vector<lock_record>>)> reply) {
+  if (closed_) {
+    return reply(closed_error());
+  }
+  reply(store_->list(time()));
+}
+
+std::shared_ptr<store> shared_store(const std::string& name) {
+  // The one global of the library: two clients of memory:// in a process must exclude each other, wherever in
+  // the program they were opened.
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<store>> stores;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<store>& slot = stores[name];
+  auto found = slot.lock();
+  if (!found) {
+    found = std::make_shared<store>();
+    slot = found;
+  }
+  return found;
+}
+
+}  // namespace cremone::memory

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/memory/lock_state.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cremone::memory {
+
+namespace {
+
+/// Enough for the requests of one owner that can still be under way when it is gone.
+constexpr std::size_t tombstones = 8;
+
+rejection turned_away(errc code, const char* detail) {
+  rejection r;
+  r.why = error(code, detail);
+  return r;
+}
+
+refused no(errc code, const char* detail) { return {error(code, detail)}; }
+
+}  // namespace
+
+acquire_answer lock_state::try_acquire(const acquire_request& request, const store_time& time,
+                                       fence_token floor, const store_limits& limits) {
+  if (request.mode != mode::exclusive) {
+    return turned_away(errc::unsupported, "memory:// knows exclusive locks only");
+  }
+  if (dead(request.owner)) {  // a late request of one who has left
+    return turned_away(errc::not_held, "this owner id was released before");
+  }
+  if (holder_ && holder_->version.owner == request.owner) {  // no new version: that would look like a renewal
+    return grant{.token = holder_->token, .ticket = 0, .repeated = true};
+  }
+
+  drop_silent_waiters(time.now);
+  const auto me = find_waiter(request.owner);
+  if (me != waiters_.end()) {
+    me->missed = false;
+  }
+  // A free lock is kept for the head; after each claim time for one more. So a dead waiter costs the others its
+  // claim time and no more, and a mere try overtakes nobody who is alive.
+  const std::size_t ahead = ahead_of(me);
+  const auto claims = limits.claim_time * static_cast<std::int64_t>(ahead);
+  if (!holder_ && (ahead == 0 || time.now - free_since_ >= claims)) {
+    return give(request, me, time.wall, floor);
+  }
+
+  rejection answer;
+  if (holder_) {
+    answer.holders.push_back(*holder_);
+  }
+  if (request.join) {
+    join(me, request, time.now + limits.waiter_lease);
+    answer.place = ahead;
+  }
+  return answer;
+}
+
+/// A new waiter at the end, or the old place with a fresh lease.
+void lock_state::join(queue::iterator me, const acquire_request& request, instant lease_end) {
+  if (me == waiters_.end()) {
+    waiters_.push_back({.record = {request.owner, request.mode, next_ticket_++, request.who},
+                        .lease_end = lease_end,
+                        .missed = false,
+                        .wake = request.wake});
+  } else {
+    me->lease_end = lease_end;
+  }
+}
+
+/// Waiters before this one that still count; all of them for one without a place.
+std::size_t lock_state::ahead_of(queue::iterator me) noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(waiters_.begin(), me, [](const waiter& w) { return !w.missed; }));
+}
+
+grant lock_state::give(const acquire_request& request, queue::iterator me, wall_time wall,
+                       fence_token floor) {
+  for (auto w = waiters_.begin(); w != me; ++w) {
+    w->missed = true;  // they had their time
+  }
+  std::uint64_t ticket = 0;
+  if (me == waiters_.end()) {
+    ticket = next_ticket_++;
+  } else {
+    ticket = me->record.ticket;
+    waiters_.erase(me);
+  }
+  // Wall time keeps the order when a store is made anew; the counter keeps it when the clock steps back. A clock
+  // that is centuries ahead must not use the numbers up.
+  constexpr std::int64_t sane = fence_token::limit - (std::int64_t{1} << 32U);
+  const std::int64_t clock = wall.time_since_epoch().count();
+  const std::uint64_t next = std::max(last_, floor).value() + 1;
+  last_ = fence_token(clock > 0 && clock < sane ? std::max(next, static_cast<std::uint64_t>(clock)) : next);
+  holder_ = hold_record{.version = {request.owner, 0},
+                        .mode = request.mode,
+                        .ttl = request.ttl,
+                        .token = last_,
+                        .owner = request.who};
+  return {.token = last_, .ticket = ticket, .repeated = false};
+}
+
+answer lock_state::renew(const renewal& r) {
+  if (!holder_ || holder_->version.owner != r.owner) {
+    return no(errc::lost, "it is not held by this owner any more");
+  }
+  // A late renewal must not bring an old version back: a version never returns.
+  holder_->version.seq = std::max(holder_->version.seq + 1, r.seq);
+  holder_->ttl = r.ttl;
+  return done{};
+}
+
+answer lock_state::release(const owner_id& owner, const store_time& time, sink& next) {
+  const bool was_holder = holder_ && holder_->version.owner == owner;
+  const auto me = find_waiter(owner);
+  const bool was_waiting = me != waiters_.end();
+  bury(owner, was_holder);
+  if (was_holder) {
+    free_up(time.now, next);
+    return done{};
+  }
+  if (!was_waiting) {
+    return no(errc::not_held, "this owner neither holds the lock nor waits for it");
+  }
+  waiters_.erase(me);
+  if (!holder_) {
+    next = first_reachable();  // the lock may have been kept for the one who left
+  }
+  return done{};
+}
+
+answer lock_state::evict(const hold_version& version, const store_time& time, sink& next) {
+  if (!holder_ || holder_->version != version) {
+    return no(errc::not_held, "no hold has this version");
+  }
+  last_ = fence_token(std::max(last_, holder_->token).value() + 1);  // so that the victim's token is past
+  bury(version.owner, true);
+  free_up(time.now, next);
+  return done{};
+}
+
+void lock_state::free_up(instant now, sink& next) {
+  holder_.reset();
+  free_since_ = now;
+  drop_silent_waiters(now);
+  next = first_reachable();
+}
+
+/// Whom to wake. One that can no longer be told is passed over, but keeps its ticket should it ask again.
+lock_state::sink lock_state::first_reachable() noexcept {
+  for (waiter& w : waiters_) {
+    if (w.missed) {
+      continue;
+    }
+    if (sink found = w.wake.lock()) {
+      return found;
+    }
+    w.missed = true;
+  }
+  return nullptr;
+}
+
+bool lock_state::dead(const owner_id& owner) const noexcept {
+  return std::find(dead_.begin(), dead_.end(), owner) != dead_.end();
+}
+
+/// A contender that merely gave up never pushes a holder's tombstone out.
+void lock_state::bury(const owner_id& owner, bool was_holder) {
+  if (dead(owner) || (dead_.size() == tombstones && !was_holder)) {
+    return;
+  }
+  if (dead_.size() == tombstones) {
+    dead_.pop_front();
+  }
+  dead_.push_back(owner);
+}
+
+void lock_state::drop_silent_waiters(instant now) {
+  waiters_.remove_if([now](const waiter& w) { return w.lease_end <= now; });
+}
+
+lock_state::queue::iterator lock_state::find_waiter(const owner_id& owner) noexcept {
+  return std::find_if(waiters_.begin(), waiters_.end(),
+                      [&](const waiter& w) { return w.record.owner == owner; });
+}
+
+lock_record lock_state::describe(const lock_name& name, const store_time& time) {
+  drop_silent_waiters(time.now);
+  lock_record out{.name = name, .holders = {}, .waiters = {}, .last = last_};
+  if (holder_) {
+    out.holders.push_back(*holder_);
+  }
+  for (const waiter& w : waiters_) {
+    out.waiters.push_back(w.record);
+  }
+  return out;
+}
+
+}  // namespace cremone::memory

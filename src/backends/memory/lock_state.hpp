@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One lock's record and queue: holder, tombstones, waiters. Every rule that a record store must keep is here,
+// as plain functions of what is asked and what time it is. No mutex, no clock.
+#pragma once
+
+#include <cremone/backend.hpp>
+#include <cremone/record.hpp>
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+
+namespace cremone::memory {
+
+struct store_limits {
+  std::chrono::milliseconds claim_time{500};       ///< the head's time to take a free lock
+  std::chrono::milliseconds waiter_lease{10'000};  ///< a waiter that has not asked for this long has left
+};
+
+/// The time as the store sees it.
+struct store_time {
+  instant now;
+  wall_time wall;
+};
+
+class lock_state {
+ public:
+  using sink = std::shared_ptr<hint_sink>;
+
+  /// `floor`: no token at or below it may be given.
+  [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time,
+                                           fence_token floor, const store_limits& limits);
+  [[nodiscard]] answer renew(const renewal& r);
+
+  // These may free the lock; who is to be told of it comes back in `next`.
+  [[nodiscard]] answer release(const owner_id& owner, const store_time& time, sink& next);
+  [[nodiscard]] answer evict(const hold_version& version, const store_time& time, sink& next);
+
+  [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
+  [[nodiscard]] bool idle() const noexcept { return !holder_ && waiters_.empty(); }
+  [[nodiscard]] fence_token last() const noexcept { return last_; }
+
+ private:
+  struct waiter {
+    waiter_record record;
+    instant lease_end{};
+    bool missed = false;  // let its claim time pass; out of the reckoning until it asks again
+    std::weak_ptr<hint_sink> wake;
+  };
+  using queue = std::list<waiter>;
+
+  [[nodiscard]] bool dead(const owner_id& owner) const noexcept;
+  void bury(const owner_id& owner, bool was_holder);
+  void drop_silent_waiters(instant now);
+  [[nodiscard]] queue::iterator find_waiter(const owner_id& owner) noexcept;
+  void join(queue::iterator me, const acquire_request& request, instant lease_end);
+  [[nodiscard]] std::size_t ahead_of(queue::iterator me) noexcept;
+  [[nodiscard]] grant give(const acquire_request& request, queue::iterator me, wall_time wall,
+                           fence_token floor);
+  void free_up(instant now, sink& next);
+  [[nodiscard]] sink first_reachable() noexcept;
+
+  std::optional<hold_record> holder_;
+  fence_token last_;           // highest token given for this name
+  std::deque<owner_id> dead_;  // released or evicted owner ids, latest last
+  queue waiters_;              // by ticket
+  std::uint64_t next_ticket_ = 1;
+  instant free_since_{};
+};
+
+}  // namespace cremone::memory

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The store inside one process: what a server would keep. With lock_state, which has the rules, it is the
+// executable specification of the seam. It knows no lease, no watchdog and no policy.
+#pragma once
+
+#include "backends/memory/lock_state.hpp"
+
+#include <cremone/backend.hpp>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace cremone::memory {
+
+/// Threads: all members from any thread. Hints are sent with no lock held.
+class store {
+ public:
+  explicit store(const store_limits& limits = {}) noexcept : limits_(limits) {}
+
+  [[nodiscard]] const store_limits& limits() const noexcept { return limits_; }
+
+  [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time);
+  [[nodiscard]] answer renew(const renewal& r);
+  [[nodiscard]] answer release(const release_request& request, const store_time& time);
+  [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time);
+  [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
+  [[nodiscard]] std::vector<lock_record> list(const store_time& time);
+
+  /// Locks remembered, idle ones included. Bounded by those in use plus a constant.
+  [[nodiscard]] std::size_t remembered();
+
+  static constexpr std::size_t shard_count = 16;      // threads on different names rarely meet
+  static constexpr std::size_t idle_per_shard = 256;  // idle locks remembered for their tombstones
+
+ private:
+  struct entry {
+    lock_state state;
+    bool listed = false;  // in `idle`
+  };
+  using table = std::unordered_map<lock_name, entry>;
+
+  struct shard {
+    std::mutex mutex;
+    table locks;
+    std::deque<const lock_name*> idle;  // keys of `locks` that were idle when listed, oldest first
+    fence_token high;                   // no token of this shard was ever higher
+  };
+
+  [[nodiscard]] shard& shard_of(const lock_name& name) noexcept {
+    return shards_[std::hash<lock_name>{}(name) % shard_count];
+  }
+  static void settle(shard& s, table::iterator at);
+
+  const store_limits limits_;
+  std::array<shard, shard_count> shards_;
+};
+
+}  // namespace cremone::memory

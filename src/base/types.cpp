@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the nouns of <cremone/types.hpp> are written for people.
+#include <cremone/types.hpp>
+
+namespace cremone {
+
+std::string owner_id::hex() const {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(raw_.size() * 2);
+  for (const std::uint8_t byte : raw_) {
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xFU];
+  }
+  return out;
+}
+
+std::string_view to_string(mode m) noexcept {
+  switch (m) {
+    case mode::exclusive: return "exclusive";
+    case mode::shared: return "shared";
+    case mode::slot: return "slot";
+  }
+  return "unknown";
+}
+
+}  // namespace cremone

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/acquire.hpp"
+
+#include "core/validity.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace cremone::core {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using kind = acquire_action::kind;
+
+/// The head of the queue asks this often at most, so that taking over from a dead holder is at most that late.
+constexpr milliseconds longest_head_pause{1000};
+
+/// Pauses where there is no queue or no hint: after an unknown outcome, a store out of reach, or a store that
+/// cannot notify.
+constexpr milliseconds first_pause{10};
+constexpr milliseconds longest_pause{1000};
+constexpr milliseconds longest_poll{100};
+
+/// A refusal that may be over soon. Any other says that trying again is of no use.
+bool worth_another_try(errc why) noexcept {
+  return why == errc::busy || why == errc::quarantined || why == errc::unreachable;
+}
+
+}  // namespace
+
+acquire::acquire(acquire_settings settings)
+    : settings_(std::move(settings)), pauses_(first_pause, longest_pause, settings_.seed) {}
+
+acquire_action acquire::start(instant now) noexcept {
+  give_up_at_ = settings_.wait ? later(now, *settings_.wait) : instant::max();
+  heard_ = now;
+  return attempt(now);
+}
+
+acquire_action acquire::attempt(instant now, bool withdraw) noexcept {
+  phase_ = phase::trying;
+  hinted_ = false;
+  sent_ = now;
+  if (withdraw) {
+    unsettled_.reset();
+    queued_ = false;
+  }
+  return {.what = kind::attempt,
+          .join = !one_try(),
+          .withdraw = withdraw,
+          .until = one_try() ? instant::max()
+                             : give_up_at_};  // one try ends with its answer, which the store bounds
+}
+
+acquire_action acquire::fail(error why) {
+  const bool in_doubt = phase_ == phase::trying || unsettled_.has_value();
+  phase_ = phase::over;
+  return {.what = kind::fail, .withdraw = in_doubt || queued_, .why = std::move(why)};
+}
+
+acquire_action acquire::sleep_until(instant until) noexcept {
+  phase_ = phase::sleeping;
+  wake_at_ = std::min(until, give_up_at_);
+  return {.what = kind::sleep, .until = wake_at_};
+}
+
+acquire_action acquire::granted(instant now, bool repeated) {
+  if (over()) {
+    return {};  // whoever ended this has withdrawn the owner id, behind this attempt
+  }
+  // A repeated grant began with an attempt that was never answered. Others may have watched it since then, so
+  // that the validity counts from there.
+  const instant since = repeated ? unsettled_.value_or(sent_) : sent_;
+  if (now >= valid_until(since, settings_.ttl, settings_.drift_ppm)) {
+    trouble_ = error(errc::outcome_unknown, "the store's answer took longer than the lease of " +
+                                                std::to_string(settings_.ttl.count()) + " ms");
+    return one_try() || out_of_time(now) ? give_up() : attempt(now, true);
+  }
+  phase_ = phase::over;
+  return {.what = kind::succeed, .since = since};
+}
+
+acquire_action acquire::refused(instant now, const refusal& r, observations& seen) {
+  if (over()) {
+    return {};
+  }
+  phase_ = phase::sleeping;  // nothing is under way
+  queued_ = queued_ || r.place.has_value();
+  if (r.why.code() == errc::unreachable) {
+    trouble_ = r.why;
+  } else {
+    trouble_.reset();
+    heard_ = now;
+  }
+  if (!worth_another_try(r.why.code())) {
+    return fail(r.why);
+  }
+
+  instant ripe = instant::max();
+  if (settings_.observed_takeover) {
+    for (const hold_record& holder : r.holders) {
+      const instant from = seen.note(settings_.name, holder, now);
+      if (now >= from) {
+        phase_ = phase::evicting;
+        return {.what = kind::evict, .victim = holder.version};
+      }
+      ripe = std::min(ripe, from);
+    }
+  }
+  if (one_try()) {
+    return fail(r.why);
+  }
+  if (hinted_ && now < give_up_at_) {
+    return attempt(now);
+  }
+  if (r.why.code() != errc::busy) {
+    const nanoseconds advice = r.retry_after.value_or(milliseconds{0});
+    return wait_or_fail(now, now + std::max(advice, pauses_.pause()));
+  }
+  if (r.place.value_or(0) > 1) {
+    ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
+  }
+  return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// How long a waiter may sleep when no hint comes. Hints are hints; nothing rests on them.
+nanoseconds acquire::poll_pause(const refusal& r) noexcept {
+  if (!settings_.fifo || !settings_.hints || !r.place) {
+    return std::min<nanoseconds>(pauses_.pause(), longest_poll);
+  }
+  if (*r.place > 0) {  // each one ahead has the claim time, should the lock be free by now
+    const auto ahead = static_cast<std::int64_t>(std::min<std::size_t>(*r.place, 1000));
+    return std::min<nanoseconds>(settings_.claim_time * ahead, settings_.waiter_refresh);
+  }
+  nanoseconds pause = longest_head_pause;
+  for (const hold_record& holder : r.holders) {
+    pause = std::min<nanoseconds>(pause, nanoseconds(holder.ttl) / 6);
+  }
+  return pause;
+}
+
+acquire_action acquire::unknown(instant now, const error& why) {
+  if (over()) {
+    return {};
+  }
+  phase_ = phase::sleeping;
+  unsettled_ = std::min(unsettled_.value_or(sent_), sent_);
+  queued_ = queued_ || !one_try();
+  trouble_ = why;
+  if (one_try()) {
+    return fail(why);
+  }
+  return wait_or_fail(now, now + pauses_.pause());
+}
+
+acquire_action acquire::wait_or_fail(instant now, instant wake) {
+  return out_of_time(now) ? give_up() : sleep_until(wake);
+}
+
+bool acquire::out_of_time(instant now) const noexcept {
+  const bool silent = trouble_ && !settings_.wait && now >= later(heard_, store_silence_limit);
+  return silent || now >= give_up_at_;
+}
+
+/// A caller who waited for a store that was never there wants to hear of the store, not of the time.
+acquire_action acquire::give_up() { return fail(trouble_.value_or(error(errc::timed_out))); }
+
+acquire_action acquire::evicted(instant now, bool in_doubt) noexcept {
+  if (over()) {
+    return {};
+  }
+  if (in_doubt && one_try()) {
+    phase_ = phase::sleeping;
+    return fail(
+        error(errc::busy));  // else a store that never answers evictions would keep a try going for ever
+  }
+  return attempt(now);
+}
+
+acquire_action acquire::hint(instant now) noexcept {
+  if (phase_ == phase::sleeping) {
+    return attempt(now);
+  }
+  hinted_ = phase_ == phase::trying || phase_ == phase::evicting;
+  return {};
+}
+
+acquire_action acquire::tick(instant now) {
+  if (over()) {
+    return {};
+  }
+  if (now >= give_up_at_ && !one_try()) {
+    return give_up();
+  }
+  if (phase_ == phase::sleeping && now >= wake_at_) {
+    return attempt(now);
+  }
+  return {};
+}
+
+acquire_action acquire::cancel(error why) {
+  if (over()) {
+    return {};
+  }
+  return fail(std::move(why));
+}
+
+}  // namespace cremone::core

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One acquisition, from the call to the grant or the refusal: when to try, how long to sleep, whom to evict, when
+// to give up, and what must be cleaned up behind it. Told the time and the store's answers; sends nothing
+// itself. Pure.
+#pragma once
+
+#include "base/backoff.hpp"
+#include "core/observation.hpp"
+
+#include <cremone/record.hpp>
+#include <cremone/result.hpp>
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cremone::core {
+
+/// With an unbounded wait, give up when the store has not been heard of for this long: a person who waits
+/// longer for a dead server wants to know.
+inline constexpr std::chrono::milliseconds store_silence_limit{30'000};
+
+/// What the call asked for and what the store is like.
+struct acquire_settings {
+  lock_name name{""};
+  std::chrono::milliseconds ttl{};
+  std::optional<std::chrono::milliseconds> wait;  ///< empty: for as long as it takes; zero: one try
+  std::int64_t drift_ppm = 0;
+  bool fifo = false;
+  bool hints = false;
+  bool observed_takeover = false;
+  std::chrono::milliseconds waiter_refresh{};
+  std::chrono::milliseconds claim_time{};
+  std::uint64_t seed = 0;
+};
+
+/// A refusal, reduced to what the decision needs.
+struct refusal {
+  error why{errc::busy};
+  std::span<const hold_record> holders;
+  std::optional<std::size_t> place;
+  std::optional<std::chrono::milliseconds> retry_after;
+};
+
+/// What the engine must do next.
+struct acquire_action {
+  enum class kind : std::uint8_t {
+    nothing,  ///< an answer is on its way
+    attempt,  ///< send a try; validity will count from the `now` of this step. Tick at `until`
+    evict,    ///< send an evict of `victim`
+    sleep,    ///< tick at `until`, or sooner by a hint
+    succeed,  ///< the lock is ours since `since`
+    fail,     ///< tell the caller `why`
+  };
+  kind what = kind::nothing;
+  bool join = false;           ///< attempt: queue when refused
+  bool withdraw = false;       ///< first release the owner id used so far, and never use it again
+  hold_version victim{};       ///< evict
+  instant until{};             ///< sleep, attempt
+  instant since{};             ///< succeed: the moment from which the validity counts
+  std::optional<error> why{};  ///< fail
+};
+
+/// | state    | start   | granted                    | refused                          | unknown         | hint    | tick            | cancel  |
+/// |----------|---------|----------------------------|----------------------------------|-----------------|---------|-----------------|---------|
+/// | new      | attempt | –                          | –                                | –               | –       | –               | –       |
+/// | trying   | –       | succeed; attempt anew if the validity is over | evict, sleep, attempt or fail | sleep or fail | noted | fail if too late | fail |
+/// | evicting | –       | –                          | attempt                          | attempt         | noted   | fail if too late | fail   |
+/// | sleeping | –       | –                          | –                                | –               | attempt | attempt or fail | fail    |
+/// | over     | –       | nothing                    | nothing                          | nothing         | nothing | nothing         | nothing |
+///
+/// `fail` carries `withdraw` whenever the store may still know us: as a holder (an outcome is unknown or not in
+/// yet) or as a waiter.
+class acquire {
+ public:
+  explicit acquire(acquire_settings settings);
+
+  [[nodiscard]] acquire_action start(instant now) noexcept;
+
+  // Answers to an attempt. `repeated`: the store had granted it to this owner id before.
+  [[nodiscard]] acquire_action granted(instant now, bool repeated);
+  [[nodiscard]] acquire_action refused(instant now, const refusal& r, observations& seen);
+  [[nodiscard]] acquire_action unknown(instant now, const error& why);
+
+  /// The answer to an eviction. Whatever it is, the next attempt tells; only doubt counts.
+  [[nodiscard]] acquire_action evicted(instant now, bool in_doubt) noexcept;
+
+  [[nodiscard]] acquire_action hint(instant now) noexcept;
+  [[nodiscard]] acquire_action tick(instant now);
+  [[nodiscard]] acquire_action cancel(error why);
+
+  [[nodiscard]] bool over() const noexcept { return phase_ == phase::over; }
+
+ private:
+  enum class phase : std::uint8_t { fresh, trying, evicting, sleeping, over };
+
+  [[nodiscard]] bool one_try() const noexcept {
+    return settings_.wait && *settings_.wait == std::chrono::milliseconds::zero();
+  }
+  [[nodiscard]] acquire_action attempt(instant now, bool withdraw = false) noexcept;
+  [[nodiscard]] acquire_action fail(error why);
+  [[nodiscard]] acquire_action sleep_until(instant until) noexcept;
+  [[nodiscard]] acquire_action wait_or_fail(instant now, instant wake);
+  [[nodiscard]] acquire_action give_up();
+  [[nodiscard]] bool out_of_time(instant now) const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;
+
+  acquire_settings settings_;
+  backoff pauses_;
+  phase phase_ = phase::fresh;
+  instant give_up_at_{};
+  instant sent_{};                    // of the attempt under way
+  instant heard_{};                   // last answer of a store that could be asked
+  instant wake_at_{};                 // while sleeping
+  std::optional<instant> unsettled_;  // when the first attempt without an answer left, for this owner id
+  std::optional<error> trouble_;      // why the store could not be asked last time; empty after an answer
+  bool queued_ = false;               // the store may know us as a waiter
+  bool hinted_ = false;               // our turn may have come while an answer was on its way
+};
+
+}  // namespace cremone::core

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When may a silent holder be removed? Only by one who saw the same version of its hold unchanged for
+// ttl(1 + ρ) on its own clock. No clock but the observer's takes part, so that no clock jump anywhere can make
+// it too early. Pure; told the time.
+#pragma once
+
+#include <cremone/record.hpp>
+#include <cremone/types.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <utility>
+
+namespace cremone::core {
+
+class observations {
+ public:
+  /// Bounded: the oldest is forgotten first, which only makes a takeover later.
+  static constexpr std::size_t max_size = 4096;
+
+  explicit observations(std::int64_t drift_ppm) noexcept : drift_ppm_(drift_ppm) {}
+
+  /// Notes that `hold` was in this version in a reply that has been read by `now`. Returns from when on the hold
+  /// may be evicted, if it is never seen in another version: not before ttl(1 + ρ) after the *first* sight.
+  instant note(const lock_name& name, const hold_record& hold, instant now);
+
+  /// The lock is ours, or that hold is gone: nothing seen of it matters any more.
+  void forget(const lock_name& name);
+
+  [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
+
+ private:
+  using key = std::pair<lock_name, owner_id>;
+  struct sight {
+    std::uint64_t seq;
+    instant first;
+    std::list<key>::iterator age;
+  };
+
+  std::int64_t drift_ppm_;
+  std::map<key, sight> seen_;
+  std::list<key> by_age_;  // oldest first
+};
+
+}  // namespace cremone::core

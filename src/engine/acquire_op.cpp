@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/acquire_op.hpp"
+
+#include "engine/describe.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace cremone::detail {
+
+namespace {
+
+using kind = core::acquire_action::kind;
+
+core::acquire_settings settings_for(const engine& e, const lock_name& name, const acquire_options& options,
+                                    const owner_id& owner) {
+  const traits& t = e.store_traits();
+  std::uint64_t seed = 0;
+  std::memcpy(&seed, owner.raw().data(), sizeof seed);
+  return {.name = name,
+          .ttl = options.ttl,
+          .wait = options.wait == forever ? std::nullopt : std::optional(options.wait),
+          .drift_ppm = t.drift_ppm,
+          .fifo = t.fifo,
+          .hints = t.hints,
+          .observed_takeover = t.observed_takeover,
+          .waiter_refresh = t.waiter_refresh,
+          .claim_time = t.claim_time,
+          .seed = seed};
+}
+
+}  // namespace
+
+acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const acquire_options& options,
+                       owner_data who, callback<void(result<lease>)> done)
+    : engine_(std::move(by)),
+      request_{.name = name,
+               .owner = engine_->fresh_owner(),
+               .mode = options.mode,
+               .ttl = options.ttl,
+               .who = std::move(who),
+               .join = false,
+               .wake = {}},
+      machine_(settings_for(*engine_, name, options, request_.owner)),
+      done_(std::move(done)) {}
+
+void acquire_op::start() {
+  request_.wake = weak_from_this();
+  if (!engine_->store_traits().answers_inline) {
+    registered_ = engine_->register_waiting(shared_from_this());
+  }
+  deliver([](inbox& in) { in.start = true; });
+}
+
+void acquire_op::hint() noexcept {
+  deliver([](inbox& in) { in.hint = true; });
+}
+
+void acquire_op::cancel(error why) {
+  deliver([&](inbox& in) { in.cancel = std::move(why); });
+}
+
+template <class F>
+void acquire_op::deliver(F&& put) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::forward<F>(put)(inbox_);
+    if (draining_) {
+      return;  // the thread that drains will see it, this one included further up its stack
+    }
+    draining_ = true;
+  }
+  drain();
+}
+
+void acquire_op::drain() {
+  const auto keep = shared_from_this();
+  while (true) {
+    inbox news;
+    {
+      const std::lock_guard lock(mutex_);
+      if (inbox_.empty()) {
+        draining_ = false;
+        return;
+      }
+      news = std::exchange(inbox_, {});
+    }
+    handle(std::move(news));
+  }
+}
+
+void acquire_op::handle(inbox&& news) {
+  if (news.start) {
+    perform(machine_.start(now()));
+  }
+  if (news.answer) {  // before a cancellation: what is granted is granted
+    perform(on_answer(std::move(*news.answer)));
+  }
+  if (news.evicted) {
+    perform(machine_.evicted(now(), *news.evicted));
+  }
+  if (news.cancel) {
+    perform(machine_.cancel(std::move(*news.cancel)));
+  }
+  if (news.hint) {
+    perform(machine_.hint(now()));
+  }
+  if (news.tick) {
+    perform(machine_.tick(now()));
+  }
+}
+
+core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
+  const instant now = this->now();  // after the answer was read
+  if (const auto* yes = std::get_if<grant>(&a)) {
+    granted_ = *yes;
+    return machine_.granted(now, yes->repeated);
+  }
+  if (auto* no = std::get_if<rejection>(&a)) {
+    last_no_ = std::move(*no);
+    return engine_->with_observations([&](core::observations& seen) {
+      return machine_.refused(now, {last_no_.why, last_no_.holders, last_no_.place, last_no_.retry_after},
+                              seen);
+    });
+  }
+  return machine_.unknown(now, std::get<unknown>(a).why);
+}
+
+void acquire_op::perform(const core::acquire_action& action) {
+  if (action.withdraw) {
+    withdraw();
+  }
+  switch (action.what) {
+    case kind::nothing: return;
+    case kind::attempt: return send_attempt(action);
+    case kind::evict: return send_evict(action);
+    case kind::sleep: return sleep_until(action.until);
+    case kind::succeed: return succeed(action);
+    case kind::fail: return fail(*action.why);
+  }
+}
+
+void acquire_op::send_attempt(const core::acquire_action& action) {
+  if (action.withdraw) {
+    request_.owner = engine_->fresh_owner();
+  }
+  request_.join = action.join;
+  if (!engine_->store_traits().answers_inline) {
+    sleep_until(action.until);  // the answer may come too late
+  }
+  engine_->store().try_acquire(request_, [self = shared_from_this()](acquire_answer a) {
+    self->deliver([&](inbox& in) { in.answer = std::move(a); });
+  });
+}
+
+void acquire_op::send_evict(const core::acquire_action& action) {
+  victim_ = action.victim;
+  engine_->store().evict(request_.name, victim_, [self = shared_from_this()](const answer& a) {
+    self->deliver([&](inbox& in) { in.evicted = std::holds_alternative<unknown>(a); });
+  });
+}
+
+void acquire_op::sleep_until(instant when) {
+  if (!registered_) {
+    registered_ = engine_->register_waiting(shared_from_this());
+    if (!registered_) {
+      return cancel(error(errc::cancelled, "the client was closed"));
+    }
+  }
+  if (!timer_) {
+    timer_ = engine_->outside().make_timer([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->deliver([](inbox& in) { in.tick = true; });
+      }
+    });
+  }
+  timer_->arm(when);
+}
+
+/// Makes the store forget the owner id, as a holder and as a waiter. Ordered behind what was sent for it.
+void acquire_op::withdraw() {
+  engine_->release(request_.name, request_.owner, request_.ttl, [](const result<void>&) {});
+}
+
+void acquire_op::succeed(const core::acquire_action& action) {
+  engine_->with_observations([&](core::observations& seen) { seen.forget(request_.name); });
+  const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase()};
+  auto h =
+      std::make_shared<hold>(engine_, request_.name, request_.owner, granted_.token, timing, action.since);
+  if (!engine_->leases().add(*h)) {
+    withdraw();
+    return finish(error(errc::cancelled, "the client was closed"));
+  }
+  finish(hold::to_lease(std::move(h)));
+}
+
+void acquire_op::fail(const error& why) { finish(explained(why)); }
+
+void acquire_op::finish(result<lease> r) {
+  timer_.reset();
+  if (registered_) {
+    engine_->unregister_waiting(shared_from_this());
+  }
+  std::exchange(done_, nullptr)(std::move(r));
+}
+
+error acquire_op::explained(const error& why) const {
+  const wall_time now = engine_->outside().wall_now();
+  return describe_failure(why, request_, last_no_, engine_->store_traits().store, now);
+}
+
+}  // namespace cremone::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drives core::acquire. Answers, hints, ticks and cancellation may come from any thread at any time; they are put
+// into an inbox, and one thread at a time takes them out, asks the machine and does what it says. So the machine
+// is never entered twice, and what is sent to the store for one owner leaves in the order decided.
+#pragma once
+
+#include "core/acquire.hpp"
+#include "engine/engine.hpp"
+
+#include <cremone/backend.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace cremone::detail {
+
+class acquire_op final : public hint_sink, public std::enable_shared_from_this<acquire_op> {
+ public:
+  acquire_op(std::shared_ptr<engine> by, const lock_name& name, const acquire_options& options,
+             owner_data who, callback<void(result<lease>)> done);
+
+  void start();
+  void hint() noexcept override;
+  void cancel(error why);
+
+ private:
+  /// At most one of each can be waiting: the machine has one request under way, and hints and ticks add up.
+  struct inbox {
+    bool start = false;
+    bool hint = false;
+    bool tick = false;
+    std::optional<acquire_answer> answer;
+    std::optional<bool> evicted;  // in doubt?
+    std::optional<error> cancel;
+
+    [[nodiscard]] bool empty() const noexcept {
+      return !start && !hint && !tick && !answer && !evicted && !cancel;
+    }
+  };
+
+  template <class F>
+  void deliver(F&& put);
+  void drain();
+  void handle(inbox&& news);
+  [[nodiscard]] core::acquire_action on_answer(acquire_answer&& a);
+  void perform(const core::acquire_action& action);
+  void send_attempt(const core::acquire_action& action);
+  void send_evict(const core::acquire_action& action);
+  void sleep_until(instant when);
+  void withdraw();
+  void succeed(const core::acquire_action& action);
+  void fail(const error& why);
+  void finish(result<lease> r);
+  [[nodiscard]] error explained(const error& why) const;
+  [[nodiscard]] instant now() { return engine_->outside().now(); }
+
+  const std::shared_ptr<engine> engine_;
+
+  std::mutex mutex_;
+  bool draining_ = false;
+  inbox inbox_;
+
+  // Touched only by the thread that drains.
+  acquire_request request_;
+  core::acquire machine_;
+  callback<void(result<lease>)> done_;
+  hold_version victim_;
+  grant granted_;
+  rejection last_no_;  // for the message
+  bool registered_ = false;
+  std::unique_ptr<timer> timer_;
+};
+
+}  // namespace cremone::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The public client over the engine: checks the process first, then waits where the caller asked to.
+#include <cremone/client.hpp>
+
+#include "core/validate.hpp"
+#include "engine/acquire_op.hpp"
+#include "engine/blocking.hpp"
+#include "engine/engine.hpp"
+
+namespace cremone {
+
+namespace {
+
+/// Bounds inspect() and list(); a store that takes longer does not answer.
+constexpr std::chrono::milliseconds question_bound{5000};
+
+error never_opened() { return {errc::unsupported, "this client was moved from or never opened"}; }
+
+/// Why nothing can be asked of this engine, if so. Before any mutex.
+std::optional<error> unusable(const std::shared_ptr<detail::engine>& e) {
+  if (!e) {
+    return never_opened();
+  }
+  if (!e->at_home()) {
+    return e->not_at_home();
+  }
+  return std::nullopt;
+}
+
+template <class T, class Ask>
+result<T> ask(detail::engine& e, Ask&& question) {
+  auto box = std::make_shared<detail::mailbox<result<T>>>();  // shared: the answer may come after the bound
+  std::forward<Ask>(question)([box](result<T> r) { box->put(std::move(r)); });
+  if (auto got = box->wait_for(question_bound)) {
+    return std::move(*got);
+  }
+  return error(errc::unreachable, e.store_traits().store + " did not answer within " +
+                                      std::to_string(question_bound.count()) + " ms");
+}
+
+}  // namespace
+
+client& client::operator=(client&& other) noexcept {
+  if (this != &other) {
+    client old(std::move(*this));
+    engine_ = std::move(other.engine_);
+  }
+  return *this;
+}
+
+client::~client() {
+  if (!engine_) {
+    return;
+  }
+  if (!engine_->at_home()) {
+    leak_in_child(std::move(engine_));
+    return;
+  }
+  engine_->close();
+}
+
+result<lease> client::acquire(const lock_name& name, const acquire_options& options, std::stop_token stop) {
+  if (auto no = unusable(engine_)) {
+    return *no;
+  }
+  if (stop.stop_requested()) {
+    return error(errc::cancelled, "stop was requested before lock '" + name.str() + "' was asked for");
+  }
+  detail::mailbox<result<lease>> box;
+  const auto op = engine_->acquire(name, options, [&box](result<lease> r) { box.put(std::move(r)); });
+  if (!op || !stop.stop_possible()) {
+    return box.wait();
+  }
+  const std::stop_callback on_stop(stop, [&op] { op->cancel(error(errc::cancelled, "stop was requested")); });
+  return box.wait();
+}
+
+result<lock_record> client::inspect(const lock_name& name) const {
+  if (auto no = unusable(engine_)) {
+    return *no;
+  }
+  if (auto fine = core::validate_name(name); !fine) {
+    return fine.error();
+  }
+  const auto asked = std::make_shared<const lock_name>(name);  // must live until the answer
+  return ask<lock_record>(*engine_, [&](auto reply) {
+    engine_->store().inspect(
+        *asked, [asked, reply = std::move(reply)](result<lock_record> r) mutable { reply(std::move(r)); });
+  });
+}
+
+result<std::vector<lock_record>> client::list() const {
+  if (auto no = unusable(engine_)) {
+    return *no;
+  }
+  return ask<std::vector<lock_record>>(*engine_,
+                                       [&](auto reply) { engine_->store().list(std::move(reply)); });
+}
+
+void client::close() noexcept {
+  if (engine_ && engine_->at_home()) {
+    engine_->close();
+  }
+}
+
+}  // namespace cremone

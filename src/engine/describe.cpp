@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/describe.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+namespace cremone::detail {
+
+namespace {
+
+std::string shown(wall_time t) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(t);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string seconds_of(std::chrono::microseconds t) {
+  char text[32];
+  const double seconds = std::chrono::duration<double>(std::max(t, std::chrono::microseconds(0))).count();
+  const int size = std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string who_is_in_the_way(const rejection& no) {
+  if (no.holders.empty()) {
+    return no.place.value_or(1) > 0 ? "is promised to others who wait for it" : "was not free";
+  }
+  std::string text = "is held by " + describe_owner(no.holders.front().owner);
+  if (no.holders.size() > 1) {
+    text += " and " + std::to_string(no.holders.size() - 1) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string describe_owner(const owner_data& who) {
+  std::string text = who.host + " pid " + std::to_string(who.pid) + " user " + who.user;
+  if (!who.label.empty()) {
+    text += " ('" + who.label + "')";
+  }
+  return text + " since " + shown(who.since);
+}
+
+error describe_failure(const error& why, const acquire_request& request, const rejection& last_no,
+                       const std::string& store, wall_time now) {
+  const std::string lock = "lock '" + request.name.str() + "' at " + store;
+  const std::string waited = seconds_of(now - request.who.since);
+  switch (why.code()) {
+    case errc::busy: return {errc::busy, lock + " " + who_is_in_the_way(last_no)};
+    case errc::timed_out:
+      return {errc::timed_out, lock + " " + who_is_in_the_way(last_no) + "; waited " + waited};
+    case errc::cancelled: return {errc::cancelled, lock + ": " + why.detail() + "; waited " + waited};
+    default: return {why.code(), lock + ": " + why.detail() + " (after " + waited + ")"};
+  }
+}
+
+}  // namespace cremone::detail

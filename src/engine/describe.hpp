@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences for people: who holds a lock, why an acquire failed. Pure text, no decisions.
+#pragma once
+
+#include <cremone/backend.hpp>
+#include <cremone/record.hpp>
+#include <cremone/result.hpp>
+
+#include <string>
+
+namespace cremone::detail {
+
+/// "web1 pid 4711 user deploy ('nightly report') since 2026-11-15T21:42:07Z"
+[[nodiscard]] std::string describe_owner(const owner_data& who);
+
+/// Adds to a failure what the caller needs to act on it: the lock, the store, who is in the way, the time spent.
+[[nodiscard]] error describe_failure(const error& why, const acquire_request& request,
+                                     const rejection& last_no, const std::string& store, wall_time now);
+
+}  // namespace cremone::detail

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.hpp"
+
+#include "core/validate.hpp"
+#include "engine/acquire_op.hpp"
+#include "engine/release_op.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace cremone::detail {
+
+namespace {
+
+std::chrono::nanoseconds random_phase(env& e) {
+  std::array<std::uint8_t, 4> raw{};
+  e.random(raw);
+  std::uint32_t number = 0;
+  std::memcpy(&number, raw.data(), sizeof number);
+  return std::chrono::nanoseconds(number);  // up to 4 s: more than any grid of renewals
+}
+
+bool knows(const traits& t, mode m) noexcept {
+  return m == mode::exclusive || (m == mode::shared && t.shared) || (m == mode::slot && t.slots);
+}
+
+}  // namespace
+
+engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store)
+    : me_(this_process()),
+      env_(std::move(e)),
+      store_(std::move(store)),
+      traits_(store_->describe()),
+      leases_(std::make_shared<keeper>(env_, store_)),
+      phase_(random_phase(*env_)),
+      seen_(traits_.drift_ppm) {}
+
+error engine::not_at_home() const {
+  return {errc::unsupported, "this client was opened by process " + std::to_string(me_.pid) +
+                                 " before a fork; the child must open one of its own"};
+}
+
+owner_id engine::fresh_owner() noexcept {
+  owner_id::bytes raw{};
+  env_->random(raw);
+  return owner_id(raw);
+}
+
+std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire_options& options,
+                                            callback<void(result<lease>)> done) {
+  result<void> fine = core::validate_name(name);
+  if (fine) {
+    fine = core::validate_options(options, traits_.max_ttl);
+  }
+  if (fine && !knows(traits_, options.mode)) {
+    fine = error(errc::unsupported,
+                 traits_.store + " knows no " + std::string(to_string(options.mode)) + " locks");
+  }
+  if (fine && closed()) {
+    fine = error(errc::cancelled, "the client was closed");
+  }
+  if (!fine) {
+    done(fine.error());
+    return nullptr;
+  }
+  owner_data who{me_.host, me_.pid, me_.user, std::string(options.label), env_->wall_now()};
+  auto op = std::make_shared<acquire_op>(shared_from_this(), name, options, std::move(who), std::move(done));
+  op->start();
+  return op;
+}
+
+void engine::release(const lock_name& name, const owner_id& owner, std::chrono::milliseconds patience,
+                     callback<void(result<void>)> done) {
+  ++releases_;
+  std::make_shared<release_op>(shared_from_this(), name, owner, patience, std::move(done))->start();
+}
+
+void engine::end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> done) {
+  switch (leases_->drop_handle(*h)) {
+    case keeper::parting::others: return done({});
+    case keeper::parting::lost: return done(*h->loss);
+    case keeper::parting::release: return release(h->name, h->owner, h->ttl, std::move(done));
+    case keeper::parting::release_lost:
+      if (!closed()) {
+        // The holder has stopped by now, and the store may still show it: clear that for those who wait.
+        release(h->name, h->owner, h->ttl, [](const result<void>&) {});
+      }
+      return done(*h->loss);
+  }
+}
+
+void engine::release_finished() noexcept {
+  if (--releases_ == 0 && closed_) {
+    const std::lock_guard lock(mutex_);
+    quiet_.notify_all();
+  }
+}
+
+bool engine::keep_sleeping(const std::shared_ptr<release_op>& op) {
+  const std::lock_guard lock(mutex_);
+  return !closed_ && sleeping_.insert(op).second;
+}
+
+void engine::woke_up(const std::shared_ptr<release_op>& op) noexcept {
+  const std::lock_guard lock(mutex_);
+  sleeping_.erase(op);
+}
+
+bool engine::register_waiting(const std::shared_ptr<acquire_op>& op) {
+  const std::lock_guard lock(mutex_);
+  return !closed_ && waiting_.insert(op).second;
+}
+
+void engine::unregister_waiting(const std::shared_ptr<acquire_op>& op) noexcept {
+  const std::lock_guard lock(mutex_);
+  waiting_.erase(op);
+}
+
+void engine::close() noexcept {
+  std::set<std::shared_ptr<acquire_op>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_.exchange(true)) {
+      return;
+    }
+    waiting = waiting_;
+  }
+  for (const auto& op : waiting) {
+    op->cancel(error(errc::cancelled, "the client was closed"));
+  }
+  for (const auto& h : leases_->close()) {
+    release(h->name, h->owner, close_grace, [](const result<void>&) {});
+  }
+
+  std::set<std::shared_ptr<release_op>> sleeping;
+  {
+    std::unique_lock lock(mutex_);
+    quiet_.wait_for(lock, close_grace, [&] { return releases_ == 0; });
+    sleeping.swap(sleeping_);
+  }
+  store_->close();
+  env_->stop();
+  for (const auto& op : sleeping) {
+    op->give_up();
+  }
+}
+
+}  // namespace cremone::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One client's engine: its env, its store, its leases, its waiting acquires, and an end that is bounded. It does
+// what core decides.
+#pragma once
+
+#include "base/env.hpp"
+#include "base/process.hpp"
+#include "core/observation.hpp"
+#include "engine/keeper.hpp"
+
+#include <cremone/backend.hpp>
+#include <cremone/client.hpp>
+#include <cremone/options.hpp>
+#include <cremone/result.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace cremone::detail {
+
+class acquire_op;
+class release_op;
+
+/// Threads: all members from any thread.
+class engine : public std::enable_shared_from_this<engine> {
+ public:
+  /// How long close() waits for the store to answer what is outstanding.
+  static constexpr std::chrono::milliseconds close_grace{1000};
+
+  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store);
+
+  /// False in a forked child, which must touch nothing. Checked before any mutex.
+  [[nodiscard]] bool at_home() const noexcept { return stamp_ == process_stamp(); }
+  [[nodiscard]] error not_at_home() const;
+
+  /// Starts an acquisition. `done` is called once, on any thread, perhaps before this returns; it must not block
+  /// and must not call user code. The returned operation can be cancelled; null when it was refused at once.
+  std::shared_ptr<acquire_op> acquire(const lock_name& name, const acquire_options& options,
+                                      callback<void(result<lease>)> done);
+
+  /// Makes the store forget an owner, trying again while `patience` lasts. `done` as above.
+  void release(const lock_name& name, const owner_id& owner, std::chrono::milliseconds patience,
+               callback<void(result<void>)> done);
+
+  /// Gives one handle of a hold back; the last one releases it.
+  void end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> done);
+
+  void close() noexcept;
+
+  // For the operations.
+  [[nodiscard]] env& outside() noexcept { return *env_; }
+  [[nodiscard]] backend& store() noexcept { return *store_; }
+  [[nodiscard]] const traits& store_traits() const noexcept { return traits_; }
+  [[nodiscard]] keeper& leases() noexcept { return *leases_; }
+  [[nodiscard]] std::chrono::nanoseconds phase() const noexcept { return phase_; }
+  [[nodiscard]] owner_id fresh_owner() noexcept;
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+  /// Calls `fn` with the table of observations, one thread at a time.
+  template <class F>
+  decltype(auto) with_observations(F&& fn) {
+    const std::lock_guard lock(seen_mutex_);
+    return fn(seen_);
+  }
+
+  /// Waiting acquires register, so that close() can end them. False once closed.
+  [[nodiscard]] bool register_waiting(const std::shared_ptr<acquire_op>& op);
+  void unregister_waiting(const std::shared_ptr<acquire_op>& op) noexcept;
+
+  /// A release that sleeps is kept here: its timer reaches it weakly. False once closed.
+  [[nodiscard]] bool keep_sleeping(const std::shared_ptr<release_op>& op);
+  void woke_up(const std::shared_ptr<release_op>& op) noexcept;
+  void release_finished() noexcept;
+
+ private:
+  const std::uint64_t stamp_ = process_stamp();
+  const process_identity me_;
+  const std::shared_ptr<env> env_;
+  const std::shared_ptr<backend> store_;
+  const traits traits_;
+  const std::shared_ptr<keeper> leases_;
+  const std::chrono::nanoseconds
+      phase_;  // of this client's renewals, so that many clients do not renew at once
+
+  std::mutex seen_mutex_;
+  core::observations seen_;
+
+  std::atomic<bool> closed_ = false;
+  std::atomic<std::size_t> releases_ = 0;  // under way or sleeping
+
+  std::mutex mutex_;
+  std::condition_variable quiet_;
+  std::set<std::shared_ptr<acquire_op>> waiting_;
+  std::set<std::shared_ptr<release_op>> sleeping_;
+};
+
+/// What the public classes let the library, and its tests, do behind them.
+struct access {
+  [[nodiscard]] static client make_client(std::shared_ptr<engine> e) { return client(std::move(e)); }
+  [[nodiscard]] static const std::shared_ptr<engine>& engine_of(const client& c) { return c.engine_; }
+};
+
+}  // namespace cremone::detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The composition root: from a URL to a client. The only file that knows all stores; each is switched on by its
+// CMake component.
+#include <cremone/cremone.hpp>
+
+#include "base/url.hpp"
+#include "engine/asio_env.hpp"
+#include "engine/engine.hpp"
+
+#ifdef CREMONE_WITH_MEMORY
+#include "backends/memory/backend.hpp"
+#endif
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace cremone {
+
+namespace {
+
+using opened = result<std::shared_ptr<backend>>;
+
+struct scheme {
+  std::string_view name;
+  opened (*open)(const url&, const std::shared_ptr<env>&);
+};
+
+#ifdef CREMONE_WITH_MEMORY
+opened open_memory(const url& u, const std::shared_ptr<env>& e) {
+  if (auto fine = u.allow_only({}); !fine) {
+    return fine.error();
+  }
+  if (!u.user.empty() || !u.password.empty() || !u.path.empty()) {
+    return error(errc::invalid_argument, "memory:// takes a name only, as in memory://orders");
+  }
+  return std::shared_ptr<backend>(
+      std::make_shared<memory::memory_backend>(e, memory::shared_store(u.authority), u.shown()));
+}
+#endif
+
+constexpr std::array schemes = {
+#ifdef CREMONE_WITH_MEMORY
+    scheme{"memory", open_memory},
+#endif
+    scheme{"", nullptr},  // so that a build without any store still compiles
+};
+
+error unknown_scheme(const std::string& name) {
+  std::string known;
+  for (const scheme& s : schemes) {
+    if (s.open != nullptr) {
+      known += (known.empty() ? "" : ", ") + std::string(s.name) + "://";
+    }
+  }
+  return {errc::invalid_argument,
+          "no store is called " + name + "://; this build has " + (known.empty() ? "none" : known)};
+}
+
+}  // namespace
+
+result<client> open(std::string_view url_text) {
+  const auto parsed = parse_url(url_text);
+  if (!parsed) {
+    return parsed.error();
+  }
+  const auto* const found = std::find_if(schemes.begin(), schemes.end(), [&](const scheme& s) {
+    return s.open != nullptr && s.name == parsed->scheme;
+  });
+  if (found == schemes.end()) {
+    return unknown_scheme(parsed->scheme);
+  }
+  try {
+    auto e = std::make_shared<detail::asio_env>();
+    auto store = found->open(*parsed, e);
+    if (!store) {
+      return store.error();
+    }
+    return detail::access::make_client(std::make_shared<detail::engine>(std::move(e), std::move(*store)));
+  } catch (const std::system_error& failed) {  // no descriptor or no thread left for the client
+    return error(errc::misconfigured, "cannot open " + parsed->shown() + ": " + failed.what());
+  }
+}
+
+}  // namespace cremone
