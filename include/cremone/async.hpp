@@ -14,12 +14,14 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -52,6 +54,9 @@ class callback_executor {
     }
   }
 
+  /// It never runs anything inside execute().
+  [[nodiscard]] callback_executor require(boost::asio::execution::blocking_t::never_t) const { return *this; }
+
   friend bool operator==(const callback_executor& a, const callback_executor& b) noexcept {
     return a.engine_ == b.engine_;
   }
@@ -61,6 +66,19 @@ class callback_executor {
 
  private:
   std::shared_ptr<engine> engine_;
+};
+
+/// Joins a cancellation slot, which must be filled before the operation starts, because its handler may run and be
+/// gone before that call returns, with what cancels the operation, which is known only afterwards.
+class cancel_switch {
+ public:
+  void flip();
+  void wire(callback<void()> cancel);
+
+ private:
+  std::mutex mutex_;
+  bool flipped_ = false;
+  callback<void()> cancel_;
 };
 
 /// Wraps a handler so that it can be completed from any of our threads: it is posted to its own executor, which
@@ -98,12 +116,15 @@ auto async_acquire(const client& locks, lock_name name, const acquire_options& o
       [](auto handler, const std::shared_ptr<detail::engine>& e, const lock_name& what, acquire_options how,
          const std::string& label) {
         how.label = label;
-        auto slot = boost::asio::get_associated_cancellation_slot(handler);
+        std::shared_ptr<detail::cancel_switch> stop;
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+          stop = std::make_shared<detail::cancel_switch>();
+          slot.assign([stop](boost::asio::cancellation_type) { stop->flip(); });
+        }
         auto cancel =
             detail::start_acquire(e, what, how, detail::posted<result<lease>>(e, std::move(handler)));
-        if (slot.is_connected()) {
-          slot.assign([stop = std::make_shared<callback<void()>>(std::move(cancel))](
-                          boost::asio::cancellation_type) { (*stop)(); });
+        if (stop) {
+          stop->wire(std::move(cancel));
         }
       },
       token, detail::engine_of(locks), std::move(name), options, std::string(options.label));

@@ -165,8 +165,8 @@ class backend {
   /// All locks that are held or waited for, ordered by name.
   virtual void list(callback<void(result<std::vector<lock_record>>)> reply) = 0;
 
-  /// Answers what is outstanding with `unknown`, sends no hint afterwards, and lets go of the store. Calls made
-  /// later are refused. Never blocks.
+  /// Answers what is outstanding with `unknown` and lets go of the store. Calls made later are refused. A hint
+  /// may still come: sinks are held weakly, and one that is over ignores it. Never blocks.
   virtual void close() noexcept = 0;
 };
 

@@ -8,7 +8,6 @@
 #include <cremone/lease.hpp>
 #include <cremone/result.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <stop_token>
@@ -23,11 +22,14 @@ class thread_leases;
 /// Rounds up: a caller who allows 1 ns must not get a plain try, and nobody waits shorter than asked.
 template <class Rep, class Period>
 [[nodiscard]] std::chrono::milliseconds to_wait(std::chrono::duration<Rep, Period> d) {
+  if (d <= d.zero()) {
+    return no_wait;
+  }
   using wide = std::chrono::duration<long double, std::milli>;
   if (wide(d) >= wide(std::chrono::hours(24 * 365 * 100))) {
     return forever;
   }
-  return std::max(no_wait, std::chrono::ceil<std::chrono::milliseconds>(d));
+  return std::chrono::ceil<std::chrono::milliseconds>(d);
 }
 
 /// What mutex and recursive_mutex share: all of it but the answer to re-entry.
@@ -45,7 +47,8 @@ class mutex_base {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& until) {
-    return lock_within(to_wait(until - Clock::now()));
+    const auto now = Clock::now();
+    return lock_within(until <= now ? no_wait : to_wait(until - now));
   }
 
   /// Frees the lock held by the calling thread. Never throws: a lease that was lost meanwhile has nothing left

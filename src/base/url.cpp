@@ -111,6 +111,14 @@ result<url> parse_url(std::string_view text) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
 
   std::string_view rest = text.substr(colon + 3);
+  const auto host_end = rest.find_first_of("/?");
+  if (host_end != 0 && host_end != std::string_view::npos &&
+      rest.find('@', host_end) != std::string_view::npos) {
+    // Most likely a password with a bare '/' or '?'. Taken as written, parts of it would show up in messages.
+    return bad(
+        "the URL has an '@' behind its first '/' or '?'; in a user or password write %2F and %3F for those, "
+        "elsewhere %40 for the '@'");
+  }
   const auto question = rest.find('?');
   if (question != std::string_view::npos) {
     if (auto parsed = parse_options(rest.substr(question + 1), out); !parsed) {

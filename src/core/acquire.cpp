@@ -34,6 +34,9 @@ acquire::acquire(acquire_settings settings)
     : settings_(std::move(settings)), pauses_(first_pause, longest_pause, settings_.seed) {}
 
 acquire_action acquire::start(instant now) noexcept {
+  if (over()) {
+    return {};
+  }
   give_up_at_ = settings_.wait ? later(now, *settings_.wait) : instant::max();
   heard_ = now;
   return attempt(now);
@@ -62,6 +65,7 @@ acquire_action acquire::fail(error why) {
 
 acquire_action acquire::sleep_until(instant until) noexcept {
   phase_ = phase::sleeping;
+  tried_to_evict_.reset();
   wake_at_ = std::min(until, give_up_at_);
   return {.what = kind::sleep, .until = wake_at_};
 }
@@ -102,8 +106,12 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   if (settings_.observed_takeover) {
     for (const hold_record& holder : r.holders) {
       const instant from = seen.note(settings_.name, holder, now);
+      if (tried_to_evict_ == holder.version) {
+        continue;  // it is still there; ask again after a pause, not in a busy loop
+      }
       if (now >= from) {
         phase_ = phase::evicting;
+        tried_to_evict_ = holder.version;
         return {.what = kind::evict, .victim = holder.version};
       }
       ripe = std::min(ripe, from);

@@ -117,8 +117,9 @@ class acquire {
   instant wake_at_{};                 // while sleeping
   std::optional<instant> unsettled_;  // when the first attempt without an answer left, for this owner id
   std::optional<error> trouble_;      // why the store could not be asked last time; empty after an answer
-  bool queued_ = false;               // the store may know us as a waiter
-  bool hinted_ = false;               // our turn may have come while an answer was on its way
+  std::optional<hold_version> tried_to_evict_;  // since the last sleep
+  bool queued_ = false;                         // the store may know us as a waiter
+  bool hinted_ = false;                         // our turn may have come while an answer was on its way
 };
 
 }  // namespace cremone::core

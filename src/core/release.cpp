@@ -38,7 +38,7 @@ release::next release::unknown(instant now, const error& why) noexcept {
 }
 
 release::next release::again(instant now, const error& why) noexcept {
-  outcome_ = why;
+  outcome_ = in_doubt_ ? error(errc::outcome_unknown, why.detail()) : why;
   if (now >= give_up_at_) {
     return next::finished;
   }

@@ -41,11 +41,14 @@ result<void> validate_name(const lock_name& name) {
   if (text.empty()) {
     return bad("the lock's name is empty");
   }
+  if (auto fine = no_control("lock's name", text); !fine) {  // before any part of it is shown
+    return fine;
+  }
   if (text.size() > lock_name::max_size) {
     return bad("the lock's name has " + std::to_string(text.size()) + " bytes; at most " +
                std::to_string(lock_name::max_size) + " are allowed (it begins '" + text.substr(0, 24) + "')");
   }
-  return no_control("lock's name", text);
+  return {};
 }
 
 result<void> validate_options(const acquire_options& options, milliseconds max_ttl) {

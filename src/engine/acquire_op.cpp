@@ -202,6 +202,7 @@ void acquire_op::finish(result<lease> r) {
     engine_->unregister_waiting(shared_from_this());
   }
   std::exchange(done_, nullptr)(std::move(r));
+  engine_->finished();
 }
 
 error acquire_op::explained(const error& why) const {

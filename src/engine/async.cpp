@@ -39,6 +39,29 @@ bool run_user_code(const std::shared_ptr<engine>& e, callback<void()>& fn) {
   return e && e->at_home() && e->outside().post_user(fn);
 }
 
+void cancel_switch::flip() {
+  callback<void()> cancel;
+  {
+    const std::lock_guard lock(mutex_);
+    flipped_ = true;
+    cancel = std::move(cancel_);
+  }
+  if (cancel) {
+    cancel();
+  }
+}
+
+void cancel_switch::wire(callback<void()> cancel) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!flipped_) {
+      cancel_ = std::move(cancel);
+      return;
+    }
+  }
+  cancel();
+}
+
 std::shared_ptr<engine> engine_of(const client& c) { return access::engine_of(c); }
 
 std::shared_ptr<engine> engine_of(const lease& l) {

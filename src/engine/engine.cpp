@@ -49,6 +49,7 @@ owner_id engine::fresh_owner() noexcept {
 
 std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire_options& options,
                                             callback<void(result<lease>)> done) {
+  ++under_way_;  // before looking whether we are closed: close() waits for what got past that
   result<void> fine = core::validate_name(name);
   if (fine) {
     fine = core::validate_options(options, traits_.max_ttl);
@@ -62,6 +63,7 @@ std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire
   }
   if (!fine) {
     done(fine.error());
+    finished();
     return nullptr;
   }
   owner_data who{me_.host, me_.pid, me_.user, std::string(options.label), env_->wall_now()};
@@ -72,8 +74,23 @@ std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire
 
 void engine::release(const lock_name& name, const owner_id& owner, std::chrono::milliseconds patience,
                      callback<void(result<void>)> done) {
-  ++releases_;
-  std::make_shared<release_op>(shared_from_this(), name, owner, patience, std::move(done))->start();
+  ++under_way_;
+  const auto op = std::make_shared<release_op>(shared_from_this(), name, owner, patience, std::move(done));
+  op->start();
+  if (op->over()) {
+    return;  // the usual case with a store that answers inline
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!given_up_) {
+      releases_.insert(op);
+      if (op->over()) {
+        releases_.erase(op);
+      }
+      return;
+    }
+  }
+  op->give_up();
 }
 
 void engine::end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> done) {
@@ -90,21 +107,19 @@ void engine::end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> do
   }
 }
 
-void engine::release_finished() noexcept {
-  if (--releases_ == 0 && closed_) {
+void engine::finished() noexcept {
+  if (--under_way_ == 0 && closed_) {
     const std::lock_guard lock(mutex_);
     quiet_.notify_all();
   }
 }
 
-bool engine::keep_sleeping(const std::shared_ptr<release_op>& op) {
-  const std::lock_guard lock(mutex_);
-  return !closed_ && sleeping_.insert(op).second;
-}
-
-void engine::woke_up(const std::shared_ptr<release_op>& op) noexcept {
-  const std::lock_guard lock(mutex_);
-  sleeping_.erase(op);
+void engine::finished(const std::shared_ptr<release_op>& op) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    releases_.erase(op);
+  }
+  finished();
 }
 
 bool engine::register_waiting(const std::shared_ptr<acquire_op>& op) {
@@ -133,15 +148,21 @@ void engine::close() noexcept {
     release(h->name, h->owner, close_grace, [](const result<void>&) {});
   }
 
-  std::set<std::shared_ptr<release_op>> sleeping;
   {
     std::unique_lock lock(mutex_);
-    quiet_.wait_for(lock, close_grace, [&] { return releases_ == 0; });
-    sleeping.swap(sleeping_);
+    quiet_.wait_for(lock, close_grace, [&] { return under_way_ == 0; });
   }
   store_->close();
   env_->stop();
-  for (const auto& op : sleeping) {
+
+  // Whatever the store made of them, their callers get an answer.
+  std::set<std::shared_ptr<release_op>> unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+    unanswered.swap(releases_);
+  }
+  for (const auto& op : unanswered) {
     op->give_up();
   }
 }

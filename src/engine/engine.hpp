@@ -73,10 +73,9 @@ class engine : public std::enable_shared_from_this<engine> {
   [[nodiscard]] bool register_waiting(const std::shared_ptr<acquire_op>& op);
   void unregister_waiting(const std::shared_ptr<acquire_op>& op) noexcept;
 
-  /// A release that sleeps is kept here: its timer reaches it weakly. False once closed.
-  [[nodiscard]] bool keep_sleeping(const std::shared_ptr<release_op>& op);
-  void woke_up(const std::shared_ptr<release_op>& op) noexcept;
-  void release_finished() noexcept;
+  // An acquisition or a release is over.
+  void finished() noexcept;
+  void finished(const std::shared_ptr<release_op>& op) noexcept;
 
  private:
   const std::uint64_t stamp_ = process_stamp();
@@ -92,12 +91,13 @@ class engine : public std::enable_shared_from_this<engine> {
   core::observations seen_;
 
   std::atomic<bool> closed_ = false;
-  std::atomic<std::size_t> releases_ = 0;  // under way or sleeping
+  std::atomic<std::size_t> under_way_ = 0;  // acquisitions and releases
 
   std::mutex mutex_;
   std::condition_variable quiet_;
   std::set<std::shared_ptr<acquire_op>> waiting_;
-  std::set<std::shared_ptr<release_op>> sleeping_;
+  std::set<std::shared_ptr<release_op>> releases_;  // those that have to wait: their timers reach them weakly
+  bool given_up_ = false;                           // no release waits any more
 };
 
 /// What the public classes let the library, and its tests, do behind them.

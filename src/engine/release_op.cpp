@@ -21,36 +21,28 @@ void release_op::answered(const answer& a) {
 }
 
 void release_op::follow(core::release::next n) {
-  if (n != core::release::next::sleep || !engine_->keep_sleeping(shared_from_this())) {
-    return finish();
+  if (n == core::release::next::finished) {
+    return finish(machine_.outcome());
   }
   if (!timer_) {
     timer_ = engine_->outside().make_timer([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) {
-        self->wake();
+      if (const auto self = weak.lock(); self && !self->over()) {
+        self->send();
       }
     });
   }
-  asleep_ = true;
   timer_->arm(machine_.wake_at());
 }
 
-void release_op::wake() {
-  if (asleep_.exchange(false)) {
-    engine_->woke_up(shared_from_this());
-    send();
-  }
-}
-
 void release_op::give_up() {
-  if (asleep_.exchange(false)) {
-    finish();
-  }
+  finish(error(errc::outcome_unknown, "the client was closed before the store had answered"));
 }
 
-void release_op::finish() {
-  done_(machine_.outcome());
-  engine_->release_finished();
+void release_op::finish(result<void> outcome) {
+  if (!over_.exchange(true)) {
+    done_(std::move(outcome));
+    engine_->finished(shared_from_this());
+  }
 }
 
 }  // namespace cremone::detail

@@ -23,22 +23,23 @@ class release_op : public std::enable_shared_from_this<release_op> {
 
   void start() { send(); }
 
-  /// The client closes while this sleeps: tell the caller what is known.
+  /// The client is closed and no answer will come.
   void give_up();
+
+  [[nodiscard]] bool over() const noexcept { return over_; }
 
  private:
   void send();
   void answered(const answer& a);
   void follow(core::release::next n);
-  void wake();
-  void finish();
+  void finish(result<void> outcome);
 
   const std::shared_ptr<engine> engine_;
   const release_request request_;
   core::release machine_;
   callback<void(result<void>)> done_;
   std::unique_ptr<timer> timer_;
-  std::atomic<bool> asleep_ = false;  // who clears it, wakes it
+  std::atomic<bool> over_ = false;
 };
 
 }  // namespace cremone::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/memory/backend.hpp"
 
+#include "base/process.hpp"
+
 #include <map>
 #include <mutex>
 
@@ -57,13 +59,38 @@ void memory_backend::list(callback<void(result<std::vector<lock_record>>)> reply
   reply(store_->list(time()));
 }
 
+namespace {
+
+/// The stores of one process, by name.
+struct registry {
+  const std::uint64_t process = process_stamp();
+  const registry* inherited = nullptr;  // the parent's, kept reachable for leak checkers
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<store>> stores;
+};
+
+/// The one global of the library: two clients of memory:// in a process must exclude each other, wherever in the
+/// program they were opened. A forked child starts anew, and leaves its parent's alone: that mutex, and those of
+/// the stores, may have been locked at the fork by a thread that the child does not have.
+registry& this_process_registry() {
+  static std::atomic<registry*> current{nullptr};
+  registry* known = current.load();
+  while (known == nullptr || known->process != process_stamp()) {
+    auto fresh = std::make_unique<registry>();
+    fresh->inherited = known;
+    if (current.compare_exchange_strong(known, fresh.get())) {
+      return *fresh.release();
+    }
+  }
+  return *known;
+}
+
+}  // namespace
+
 std::shared_ptr<store> shared_store(const std::string& name) {
-  // The one global of the library: two clients of memory:// in a process must exclude each other, wherever in
-  // the program they were opened.
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<store>> stores;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<store>& slot = stores[name];
+  registry& r = this_process_registry();
+  const std::lock_guard lock(r.mutex);
+  std::weak_ptr<store>& slot = r.stores[name];
   auto found = slot.lock();
   if (!found) {
     found = std::make_shared<store>();

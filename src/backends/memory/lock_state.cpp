@@ -66,6 +66,7 @@ void lock_state::join(queue::iterator me, const acquire_request& request, instan
                         .wake = request.wake});
   } else {
     me->lease_end = lease_end;
+    me->wake = request.wake;
   }
 }
 
@@ -162,22 +163,31 @@ lock_state::sink lock_state::first_reachable() noexcept {
 }
 
 bool lock_state::dead(const owner_id& owner) const noexcept {
-  return std::find(dead_.begin(), dead_.end(), owner) != dead_.end();
+  const auto in = [&](const std::deque<owner_id>& dead) {
+    return std::find(dead.begin(), dead.end(), owner) != dead.end();
+  };
+  return in(dead_holders_) || in(dead_contenders_);
 }
 
-/// A contender that merely gave up never pushes a holder's tombstone out.
+/// Those who gave up are remembered apart, so that they never push a holder's tombstone out.
 void lock_state::bury(const owner_id& owner, bool was_holder) {
-  if (dead(owner) || (dead_.size() == tombstones && !was_holder)) {
+  if (dead(owner)) {
     return;
   }
-  if (dead_.size() == tombstones) {
-    dead_.pop_front();
+  std::deque<owner_id>& dead = was_holder ? dead_holders_ : dead_contenders_;
+  if (dead.size() == tombstones) {
+    dead.pop_front();
   }
-  dead_.push_back(owner);
+  dead.push_back(owner);
 }
 
 void lock_state::drop_silent_waiters(instant now) {
   waiters_.remove_if([now](const waiter& w) { return w.lease_end <= now; });
+}
+
+bool lock_state::idle(instant now) {
+  drop_silent_waiters(now);
+  return !holder_ && waiters_.empty();
 }
 
 lock_state::queue::iterator lock_state::find_waiter(const owner_id& owner) noexcept {

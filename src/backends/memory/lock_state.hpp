@@ -43,7 +43,8 @@ class lock_state {
   [[nodiscard]] answer evict(const hold_version& version, const store_time& time, sink& next);
 
   [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
-  [[nodiscard]] bool idle() const noexcept { return !holder_ && waiters_.empty(); }
+  /// Neither held nor waited for.
+  [[nodiscard]] bool idle(instant now);
   [[nodiscard]] fence_token last() const noexcept { return last_; }
 
  private:
@@ -67,9 +68,10 @@ class lock_state {
   [[nodiscard]] sink first_reachable() noexcept;
 
   std::optional<hold_record> holder_;
-  fence_token last_;           // highest token given for this name
-  std::deque<owner_id> dead_;  // released or evicted owner ids, latest last
-  queue waiters_;              // by ticket
+  fence_token last_;                      // highest token given for this name
+  std::deque<owner_id> dead_holders_;     // owner ids released or evicted, latest last
+  std::deque<owner_id> dead_contenders_;  // owner ids that were released without a hold
+  queue waiters_;                         // by ticket
   std::uint64_t next_ticket_ = 1;
   instant free_since_{};
 };

@@ -8,9 +8,9 @@ namespace cremone::memory {
 acquire_answer store::try_acquire(const acquire_request& request, const store_time& time) {
   shard& s = shard_of(request.name);
   const std::lock_guard lock(s.mutex);
-  const auto at = s.locks.try_emplace(request.name).first;
-  acquire_answer a = at->second.state.try_acquire(request, time, s.high, limits_);
-  settle(s, at);
+  const auto at = find_or_make(s, request.name);
+  acquire_answer a = at->second.try_acquire(request, time, s.high, limits_);
+  settle(s, at->second, time.now);
   return a;
 }
 
@@ -21,7 +21,7 @@ answer store::renew(const renewal& r) {
   if (at == s.locks.end()) {
     return refused{error(errc::lost, "the store knows nothing of this lock any more")};
   }
-  return at->second.state.renew(r);
+  return at->second.renew(r);
 }
 
 answer store::release(const release_request& request, const store_time& time) {
@@ -30,9 +30,9 @@ answer store::release(const release_request& request, const store_time& time) {
   {
     shard& s = shard_of(request.name);
     const std::lock_guard lock(s.mutex);
-    const auto at = s.locks.try_emplace(request.name).first;  // also for a tombstone of one who never got in
-    a = at->second.state.release(request.owner, time, next);
-    settle(s, at);
+    const auto at = find_or_make(s, request.name);  // also for a tombstone of one who never got in
+    a = at->second.release(request.owner, time, next);
+    settle(s, at->second, time.now);
   }
   if (next) {
     next->hint();
@@ -47,8 +47,8 @@ answer store::evict(const lock_name& name, const hold_version& version, const st
     shard& s = shard_of(name);
     const std::lock_guard lock(s.mutex);
     if (const auto at = s.locks.find(name); at != s.locks.end()) {
-      a = at->second.state.evict(version, time, next);
-      settle(s, at);
+      a = at->second.evict(version, time, next);
+      settle(s, at->second, time.now);
     }
   }
   if (next) {
@@ -57,21 +57,25 @@ answer store::evict(const lock_name& name, const hold_version& version, const st
   return a;
 }
 
-/// After a change: the shard's highest token stays known when the lock is forgotten, and idle locks are
-/// forgotten, oldest first, so that names used once do not pile up.
-void store::settle(shard& s, table::iterator at) {
-  s.high = std::max(s.high, at->second.state.last());
-  if (!at->second.state.idle() || at->second.listed) {
-    return;
+store::table::iterator store::find_or_make(shard& s, const lock_name& name) {
+  const auto [at, made] = s.locks.try_emplace(name);
+  if (made) {
+    s.round.push_back(&at->first);
   }
-  at->second.listed = true;
-  s.idle.push_back(&at->first);
-  while (s.idle.size() > idle_per_shard) {
-    const auto oldest = s.locks.find(*s.idle.front());
-    s.idle.pop_front();
-    oldest->second.listed = false;
-    if (oldest->second.state.idle()) {  // else it is in use again, and is listed anew when that ends
-      s.locks.erase(oldest);
+  return at;
+}
+
+/// After a change: the shard's highest token stays known when a lock is forgotten, and idle locks are forgotten, so
+/// that names used once do not pile up. Two are looked at for each one that can be made, so that this catches up.
+void store::settle(shard& s, const lock_state& changed, instant now) {
+  s.high = std::max(s.high, changed.last());
+  for (int i = 0; i < 2 && s.locks.size() > idle_per_shard; ++i) {
+    const auto at = s.locks.find(*s.round.front());
+    s.round.pop_front();
+    if (at->second.idle(now)) {
+      s.locks.erase(at);
+    } else {
+      s.round.push_back(&at->first);
     }
   }
 }
@@ -83,15 +87,15 @@ lock_record store::inspect(const lock_name& name, const store_time& time) {
   if (at == s.locks.end()) {
     return {.name = name, .holders = {}, .waiters = {}, .last = {}};
   }
-  return at->second.state.describe(name, time);
+  return at->second.describe(name, time);
 }
 
 std::vector<lock_record> store::list(const store_time& time) {
   std::vector<lock_record> all;
   for (shard& s : shards_) {
     const std::lock_guard lock(s.mutex);
-    for (auto& [name, e] : s.locks) {
-      if (lock_record r = e.state.describe(name, time); !r.holders.empty() || !r.waiters.empty()) {
+    for (auto& [name, state] : s.locks) {
+      if (lock_record r = state.describe(name, time); !r.holders.empty() || !r.waiters.empty()) {
         all.push_back(std::move(r));
       }
     }

@@ -32,30 +32,27 @@ class store {
   [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
   [[nodiscard]] std::vector<lock_record> list(const store_time& time);
 
-  /// Locks remembered, idle ones included. Bounded by those in use plus a constant.
+  /// Locks remembered, idle ones included. Tends to those in use plus a constant.
   [[nodiscard]] std::size_t remembered();
 
   static constexpr std::size_t shard_count = 16;      // threads on different names rarely meet
   static constexpr std::size_t idle_per_shard = 256;  // idle locks remembered for their tombstones
 
  private:
-  struct entry {
-    lock_state state;
-    bool listed = false;  // in `idle`
-  };
-  using table = std::unordered_map<lock_name, entry>;
+  using table = std::unordered_map<lock_name, lock_state>;
 
   struct shard {
     std::mutex mutex;
     table locks;
-    std::deque<const lock_name*> idle;  // keys of `locks` that were idle when listed, oldest first
-    fence_token high;                   // no token of this shard was ever higher
+    std::deque<const lock_name*> round;  // all keys of `locks`, in the order in which they are looked at
+    fence_token high;                    // no token of this shard was ever higher
   };
 
   [[nodiscard]] shard& shard_of(const lock_name& name) noexcept {
     return shards_[std::hash<lock_name>{}(name) % shard_count];
   }
-  static void settle(shard& s, table::iterator at);
+  [[nodiscard]] static table::iterator find_or_make(shard& s, const lock_name& name);
+  static void settle(shard& s, const lock_state& changed, instant now);
 
   const store_limits limits_;
   std::array<shard, shard_count> shards_;

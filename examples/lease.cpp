@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first thing to try: take a lock, do the work, give it back.
+#include <cremone/cremone.hpp>
+
+#include <cstdint>
+#include <iostream>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Stands for a resource that remembers the highest token it has seen, and refuses writers with an older one.
+struct report {
+  std::uint64_t newest = 0;
+  bool write(cremone::fence_token token) {
+    if (token.value() < newest) return false;
+    newest = token.value();
+    return true;
+  }
+};
+
+}  // namespace
+
+int main() {
+  auto locks = cremone::open("memory://").value();  // a store within this process; value() throws on failure
+
+  auto lease = locks.acquire("nightly", {.wait = 10s});  // a result: that the lock is busy is an answer
+  if (!lease) {
+    std::cerr << lease.error().message() << '\n';
+    return 1;
+  }
+
+  report nightly;
+  while (lease->held() && nightly.newest == 0) {  // the lock can be lost: ask before each step
+    if (!nightly.write(lease->token())) return 1;
+  }
+  std::cout << "written with token " << lease->token().value() << '\n';
+  return lease->release() && nightly.newest != 0 ? 0 : 1;  // or let the destructor do it, without the answer
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// evict: a compare-and-set on one version of one hold. When it may be used is the engine's decision, not the
+// store's; here it is used at will.
+#include "contract/suite.hpp"
+
+#include "support/crowd.hpp"
+#include "support/wait_for.hpp"
+
+#include <atomic>
+
+namespace cremone::contract {
+
+namespace {
+
+using test::fresh_owner;
+using test::renewing;
+using test::shown;
+using test::wanting;
+
+class Eviction : public seam_test {
+ protected:
+  void expect_refused(const hold_version& version) {
+    const lock_record before = inspect(lock_);
+    EXPECT_EQ(shown(here_.evict(lock_, version)), "refused: not_held");
+    const lock_record after = inspect(lock_);
+    ASSERT_EQ(after.holders.size(), before.holders.size());
+    if (!after.holders.empty()) {
+      EXPECT_EQ(after.holders.front().version, before.holders.front().version);
+    }
+    EXPECT_EQ(after.waiters.size(), before.waiters.size());
+  }
+
+  const owner_id ann_ = fresh_owner();
+  const owner_id bob_ = fresh_owner();
+};
+
+INSTANTIATE_TEST_SUITE_P(Contract, Eviction, ::testing::ValuesIn(tested_stores()), store_name);
+
+TEST_P(Eviction, RemovesTheHoldOfThisVersion) {
+  take(lock_, ann_);
+  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  expect_nothing_left();
+  EXPECT_EQ(shown(there_.try_acquire(wanting(lock_, bob_))), "granted");
+}
+
+TEST_P(Eviction, IsRefusedWhenTheVersionHasMovedOn) {
+  const grant yes = take(lock_, ann_);
+  const hold_version old = holder_of(lock_).version;
+  EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 1))), "done");
+  expect_refused(old);
+  EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 2))), "done");
+}
+
+TEST_P(Eviction, IsRefusedForAVersionThatNeverWas) {
+  take(lock_, ann_);
+  const hold_version now = holder_of(lock_).version;
+  expect_refused({now.owner, now.seq + 1});
+  expect_refused({bob_, now.seq});
+  expect_refused({});
+}
+
+TEST_P(Eviction, IsRefusedForAWaiter) {
+  take(lock_, ann_);
+  enqueue(queueing(lock_, bob_));
+  expect_refused({bob_, 0});
+}
+
+TEST_P(Eviction, IsRefusedWhereThereIsNothing) {
+  expect_refused({ann_, 0});
+  expect_nothing_left();
+}
+
+TEST_P(Eviction, IsRefusedTheSecondTimeAndForTheNextHolder) {
+  take(lock_, ann_);
+  const hold_version old = holder_of(lock_).version;
+  EXPECT_EQ(shown(here_.evict(lock_, old)), "done");
+  expect_refused(old);
+  take(lock_, bob_);
+  expect_refused(old);
+}
+
+TEST_P(Eviction, ByManyAtOnceSucceedsOnce) {
+  take(lock_, ann_);
+  const hold_version victim = holder_of(lock_).version;
+  std::atomic<int> evicted = 0;
+  test::crowd(8, [&](std::size_t i) {
+    const answer a = (i % 2 == 0 ? here_ : there_).evict(lock_, victim);
+    if (std::holds_alternative<done>(a)) {
+      ++evicted;
+    } else {
+      EXPECT_EQ(shown(a), "refused: not_held");
+    }
+  });
+  EXPECT_EQ(evicted, 1);
+}
+
+TEST_P(Eviction, TellsTheHeadOfTheQueue) {
+  const auto bell = std::make_shared<test::hint_counter>();
+  take(lock_, ann_);
+  enqueue(test::queueing(lock_, bob_, bell));
+  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  if (like().hints) {
+    EXPECT_TRUE(test::wait_for([&] { return bell->count() > 0; }));
+  }
+  EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, bob_, bell))), "granted");
+}
+
+}  // namespace
+
+}  // namespace cremone::contract

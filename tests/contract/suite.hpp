@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The contract that every store keeps, as tests: the seam_* files are <cremone/backend.hpp> in executable form,
+// the client_* files what a user may expect of any store through <cremone/client.hpp>. This file says what a
+// store must bring to be tested. The tests know a store by its traits only.
+#pragma once
+
+#include "support/blocking_backend.hpp"
+#include "support/seam_words.hpp"
+
+#include <cremone/backend.hpp>
+#include <cremone/client.hpp>
+
+#include <gtest/gtest.h>
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cremone::contract {
+
+/// A store for one test: running, reachable, and without a lock in it. Its destructor takes it away again.
+class store_under_test {
+ public:
+  store_under_test() = default;
+  store_under_test(const store_under_test&) = delete;
+  store_under_test& operator=(const store_under_test&) = delete;
+  virtual ~store_under_test() = default;
+
+  /// For messages: which store, where.
+  [[nodiscard]] virtual std::string url() const = 0;
+
+  /// One more backend onto this store, as another process would open it: it shares nothing with the others but
+  /// the store.
+  [[nodiscard]] virtual std::shared_ptr<backend> connect(const std::shared_ptr<env>& outside) = 0;
+
+  [[nodiscard]] test::blocking_backend open_backend();
+  [[nodiscard]] client open_client();
+};
+
+/// A kind of store: its name in the names of the tests, and how to start one.
+struct store_kind {
+  const char* name;
+  std::unique_ptr<store_under_test> (*start)();
+
+  friend std::ostream& operator<<(std::ostream& out, const store_kind& kind);
+};
+
+template <class Store>
+[[nodiscard]] std::unique_ptr<store_under_test> start() {
+  return std::make_unique<Store>();
+}
+
+/// What this program tests: one store, or its layouts. The one function that a store's file defines.
+[[nodiscard]] std::vector<store_kind> tested_stores();
+
+/// What every test has: a fresh store, named in each failure.
+class store_test : public ::testing::TestWithParam<store_kind> {
+ protected:
+  [[nodiscard]] store_under_test& store() noexcept { return *store_; }
+
+ private:
+  std::unique_ptr<store_under_test> store_ = GetParam().start();
+  ::testing::ScopedTrace trace_{__FILE__, __LINE__, "store " + store_->url()};
+};
+
+/// For tests of the seam: two backends on one store, and what a test asks of them again and again.
+class seam_test : public store_test {
+ protected:
+  [[nodiscard]] const traits& like() const noexcept { return here_.like(); }
+
+  /// Takes a free lock, or fails the test.
+  grant take(const lock_name& name, const owner_id& owner);
+
+  /// The request of a waiter of whose hints the test wants to know nothing.
+  [[nodiscard]] acquire_request queueing(const lock_name& name, const owner_id& owner) {
+    return test::queueing(name, owner, unheard_);
+  }
+
+  /// Lets an owner join the queue of a lock that is held, or fails the test.
+  void enqueue(const acquire_request& request);
+
+  /// The lock as the store shows it; fails the test when it does not.
+  [[nodiscard]] lock_record inspect(const lock_name& name);
+
+  /// The only hold of this lock; fails the test when there is none or more than one.
+  [[nodiscard]] hold_record holder_of(const lock_name& name);
+
+  /// Fails the test unless the store shows nothing at all.
+  void expect_nothing_left();
+
+  const lock_name lock_ = "lock";  // the lock of tests that need one
+  test::blocking_backend here_ = store().open_backend();
+  test::blocking_backend there_ = store().open_backend();
+
+ private:
+  // Lives as long as the test: a waiter whose sink is gone counts as one that has vanished.
+  const std::shared_ptr<hint_sink> unheard_ = std::make_shared<test::hint_counter>();
+};
+
+/// For tests through the public client: two clients on one store, and a backend to see and to meddle with.
+class client_test : public store_test {
+ protected:
+  /// Takes a lock through `by`, or fails the test.
+  [[nodiscard]] lease take(client& by, const lock_name& name, const acquire_options& options = {});
+
+  [[nodiscard]] lock_record inspect(const lock_name& name);
+
+  /// Waits until `waiters` of this lock can be seen in its queue, where the store keeps one; where not, there is
+  /// nothing to be seen.
+  void expect_waiting(const lock_name& name, std::size_t waiters);
+
+  /// Waits until the store shows neither holder nor waiter; a withdrawal may be on its way when a call returns.
+  void expect_free(const lock_name& name);
+
+  const lock_name lock_ = "lock";
+  test::blocking_backend seam_ = store().open_backend();
+  client ann_ = store().open_client();
+  client bob_ = store().open_client();
+};
+
+/// For INSTANTIATE_TEST_SUITE_P.
+[[nodiscard]] inline std::string store_name(const ::testing::TestParamInfo<store_kind>& info) {
+  return info.param.name;
+}
+
+}  // namespace cremone::contract

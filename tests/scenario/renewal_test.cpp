@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the leases of one client are kept alive: together, each for itself, and no longer than they live. When a
+// lease is due or over is core's decision, tested there.
+#include "core/validity.hpp"
+#include "engine/keeper.hpp"
+#include "scenario/engine_rig.hpp"
+
+#include <gmock/gmock.h>
+
+namespace cremone::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+constexpr acquire_options ten_seconds{.ttl = 10s};
+constexpr auto a_third = 3'400ms;  // renewals are due after ttl/3, or a little before
+
+const cremone::answer no_idea = unknown{error(errc::outcome_unknown)};
+
+class Renewal : public engine_rig {
+ protected:
+  /// The first renewal of `count` leases, not answered yet.
+  std::vector<lease> renewing(int count) {
+    auto leases = take_many(count, ten_seconds);
+    stop_answering(kind::renew);
+    env_->advance(a_third);
+    return leases;
+  }
+};
+
+TEST_F(Renewal, SendsAllDueLeasesInOneCall) {
+  const auto leases = take_many(50, ten_seconds);
+  env_->advance(a_third);
+  ASSERT_EQ(count(kind::renew), 1U);
+  EXPECT_EQ(last(kind::renew).items.size(), 50U);
+}
+
+TEST_F(Renewal, SendsAtMostAHundredLeasesInOneCall) {
+  const auto leases = take_many(250, ten_seconds);
+  env_->advance(a_third);
+  std::vector<std::size_t> sizes;
+  for (const auto& call : store_->calls(kind::renew)) {
+    sizes.push_back(call.items.size());
+  }
+  EXPECT_THAT(sizes, ElementsAre(100, 100, 50));
+  EXPECT_EQ(renewals_of("lock-0"), 1U);
+  EXPECT_EQ(renewals_of("lock-249"), 1U);
+}
+
+TEST_F(Renewal, CarriesTheOwnerTheTokenTheTtlAndAGrowingNumber) {
+  const auto held = take("ledger", ten_seconds);
+  env_->advance(3 * a_third);
+  const auto calls = store_->calls(kind::renew);
+  ASSERT_GE(calls.size(), 3U);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& item = calls[i].items.front();
+    EXPECT_EQ(item.owner, last(kind::acquire).owner);
+    EXPECT_EQ(item.token, held.token());
+    EXPECT_EQ(item.ttl, 10s);
+    EXPECT_EQ(item.seq, i + 1);
+  }
+}
+
+TEST_F(Renewal, KeepsALeaseForAsLongAsTheStoreAnswers) {
+  const auto held = take("ledger", ten_seconds);
+  for (int hours = 0; hours < 3; ++hours) {
+    env_->advance(1h);
+    EXPECT_TRUE(held.held());
+  }
+}
+
+TEST_F(Renewal, CountsTheValidityFromTheMomentOfSending) {
+  const auto leases = renewing(1);
+  const auto call = last(kind::renew);
+  env_->advance(2s);
+  answer(call, std::vector<cremone::answer>{done{}});
+  EXPECT_EQ(leases[0].deadline(), core::valid_until(call.at, 10s, store_->describe().drift_ppm));
+}
+
+TEST_F(Renewal, OfOneLeaseWithoutAnAnswerDelaysNoOther) {
+  const auto leases = renewing(3);
+  answer(last(kind::renew), std::vector<cremone::answer>{done{}, no_idea, done{}});
+  store_->follow(script::yes());
+
+  env_->advance(1s);
+  EXPECT_EQ(renewals_of("lock-0"), 1U);
+  EXPECT_EQ(renewals_of("lock-1"), 2U) << "it is tried again soon";
+  env_->advance(a_third);
+  EXPECT_EQ(renewals_of("lock-0"), 2U);
+  EXPECT_EQ(renewals_of("lock-2"), 2U);
+  env_->advance(1min);
+  for (const lease& l : leases) {
+    EXPECT_TRUE(l.held());
+  }
+}
+
+TEST_F(Renewal, ThatIsRefusedLosesThatLeaseOnly) {
+  auto leases = renewing(3);
+  const loss_log loss(leases[1]);
+  answer(last(kind::renew),
+         std::vector<cremone::answer>{done{}, refused{error(errc::lost, "evicted by host b")}, done{}});
+  store_->follow(script::yes());
+
+  EXPECT_FALSE(leases[1].held());
+  EXPECT_TRUE(loss.stop.stop_requested());
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_EQ(loss.heard->front(), errc::lost);
+  EXPECT_THAT(loss.heard->front().message(), ::testing::HasSubstr("evicted by host b"));
+
+  env_->advance(1min);
+  EXPECT_TRUE(leases[0].held());
+  EXPECT_TRUE(leases[2].held());
+  EXPECT_EQ(renewals_of("lock-1"), 1U);
+}
+
+TEST_F(Renewal, OfABatchThatIsNeverAnsweredStopsNoOtherBatch) {
+  auto leases = renewing(150);
+  const auto calls = store_->calls(kind::renew);
+  ASSERT_EQ(calls.size(), 2U);
+  const loss_log loss(leases[0]);
+  answer(calls[1], std::vector<cremone::answer>(50, done{}));
+  store_->follow(script::yes());
+
+  env_->advance(1min);
+  for (const auto& item : calls[1].items) {
+    EXPECT_GE(renewals_of(item.name), 18U) << item.name.str();
+  }
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    EXPECT_EQ(leases[i].held(), i >= detail::keeper::batch_limit) << leases[i].name().str();
+  }
+  EXPECT_EQ(loss.times(), 1U);
+}
+
+TEST_F(Renewal, ThatFailedIsRetriedInTimeAndSavesTheLease) {
+  for (const cremone::answer& failure : {no_idea, cremone::answer(refused{error(errc::unreachable)})}) {
+    auto held = take("ledger", ten_seconds);
+    const loss_log loss(held);
+    const std::size_t before = renewals_of("ledger");
+    script failing = script::yes();
+    failing.renew = [&](auto items) { return std::vector<cremone::answer>(items.size(), failure); };
+    store_->follow(failing);
+    env_->advance(9s);  // all but the last second of the validity
+    EXPECT_GE(renewals_of("ledger"), before + 3);
+
+    store_->follow(script::yes());
+    env_->advance(1min);
+    EXPECT_TRUE(held.held());
+    EXPECT_EQ(loss.times(), 0U);
+  }
+}
+
+TEST_F(Renewal, AnsweredAfterTheEndDoesNotReviveTheLease) {
+  auto leases = renewing(1);
+  const loss_log loss(leases[0]);
+  env_->advance(10s);
+  ASSERT_EQ(loss.times(), 1U);
+
+  answer(last(kind::renew), std::vector<cremone::answer>{done{}});
+  EXPECT_FALSE(leases[0].held());
+  EXPECT_EQ(leases[0].deadline(), instant::min());
+  EXPECT_EQ(leases[0].reenter().error(), errc::lost);
+  env_->advance(1min);
+  EXPECT_FALSE(leases[0].held());
+  EXPECT_EQ(loss.times(), 1U);
+  EXPECT_EQ(renewals_of("lock-0"), 1U);
+}
+
+TEST_F(Renewal, AnsweredAfterAPausePastTheEndIsALoss) {
+  auto leases = renewing(1);
+  const loss_log loss(leases[0]);
+  store_->answer(last(kind::renew).index,
+                 std::vector<cremone::answer>{done{}});  // lies in the socket's buffer
+  env_->pause(5min);
+  EXPECT_FALSE(leases[0].held());
+  EXPECT_TRUE(loss.stop.stop_requested());
+  EXPECT_EQ(loss.times(), 1U);
+}
+
+TEST_F(Renewal, EndsWithTheUnlockThoughOneIsInFlight) {
+  auto leases = renewing(1);
+  const loss_log loss(leases[0]);
+  const auto in_flight = last(kind::renew);
+  leases.clear();
+  env_->run_all();
+  EXPECT_EQ(count(kind::release), 1U);
+
+  answer(in_flight, std::vector<cremone::answer>{no_idea});
+  env_->advance(1min);
+  EXPECT_EQ(count(kind::renew), 1U);
+  EXPECT_EQ(loss.times(), 0U) << "what was given back is not lost";
+  EXPECT_FALSE(loss.stop.stop_requested());
+}
+
+TEST_F(Renewal, WithoutAnyAnswerTheClockFindsTheLossBeforeTheTtlIsOver) {
+  stop_answering(kind::renew);
+  auto held = take("ledger", ten_seconds);
+  const loss_log loss(held);
+  const instant granted = last(kind::acquire).at;
+
+  env_->advance(9'900ms);
+  EXPECT_TRUE(held.held());
+  EXPECT_EQ(loss.times(), 0U);
+  env_->advance(granted + 10s - 1ms - env_->now());
+  EXPECT_TRUE(loss.stop.stop_requested());
+  EXPECT_EQ(loss.times(), 1U);
+  EXPECT_FALSE(held.held());
+  EXPECT_EQ(held.remaining(), 0ns);
+}
+
+TEST_F(Renewal, IsNeverSentForALeaseThatIsLost) {
+  stop_answering(kind::renew);
+  auto held = take("ledger", ten_seconds);
+  env_->advance(10s);
+  const std::size_t sent = count(kind::renew);
+  store_->follow(script::yes());
+  env_->advance(5min);
+  EXPECT_EQ(count(kind::renew), sent);
+  EXPECT_FALSE(held.held());
+}
+
+TEST_F(Renewal, IsNotSentAfterAPauseThatOutlastedTheLease) {
+  auto held = take("ledger", ten_seconds);
+  const loss_log loss(held);
+  env_->pause(5min);
+  EXPECT_TRUE(loss.stop.stop_requested());
+  EXPECT_EQ(loss.times(), 1U);
+  EXPECT_EQ(count(kind::renew), 0U);
+  env_->advance(5min);
+  EXPECT_EQ(count(kind::renew), 0U);
+  EXPECT_EQ(loss.times(), 1U);
+}
+
+TEST_F(Renewal, AfterAPauseKeepsThoseThatAreStillValid) {
+  auto lives_on = take("long", {.ttl = 60s});
+  auto over = take("short", {.ttl = 1s});
+  const loss_log loss(over);
+  env_->pause(30s);
+  EXPECT_EQ(loss.times(), 1U);
+  EXPECT_EQ(renewals_of("short"), 0U);
+  EXPECT_EQ(renewals_of("long"), 1U);
+  EXPECT_TRUE(lives_on.held());
+}
+
+TEST_F(Renewal, LossIsFoundByTheFirstQuestionAfterAPause) {
+  auto held = take("ledger", ten_seconds);
+  const loss_log loss(held);
+  bool asked_first = false;
+  env_->post([&] {  // runs before any timer
+    EXPECT_FALSE(held.held());
+    EXPECT_EQ(held.reenter().error(), errc::lost);
+    asked_first = true;
+  });
+  env_->pause(5min);
+  EXPECT_TRUE(asked_first);
+  EXPECT_EQ(loss.times(), 1U);
+  EXPECT_TRUE(loss.stop.stop_requested());
+}
+
+TEST_F(Renewal, LossIsToldToOneWhoAsksLater) {
+  auto held = take("ledger", ten_seconds);
+  env_->pause(5min);
+  const loss_log late(held);
+  EXPECT_TRUE(late.stop.stop_requested());
+  EXPECT_EQ(late.times(), 0U) << "never inside the call";
+  env_->run_all();
+  EXPECT_EQ(late.times(), 1U);
+}
+
+}  // namespace
+}  // namespace cremone::test

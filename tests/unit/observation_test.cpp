@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks when a silent holder may be removed: after one version was seen unchanged for ttl(1 + ρ) on the observer's
+// clock, and that every doubt makes it later. Knows nothing of what is done with the answer.
+#include "core/observation.hpp"
+
+#include "core/validity.hpp"
+#include "unit/moments.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cremone::core {
+namespace {
+
+using namespace cremone::testing;
+
+constexpr milliseconds ttl = 10s;
+constexpr nanoseconds silence = silence_of(ttl, usual_drift);
+
+hold_record version(std::uint64_t seq) { return hold_of(owner(1), seq, ttl); }
+
+TEST(Observations, LetAHoldBeEvictedOnlyAfterTtlAndDriftFromTheFirstSight) {
+  observations seen(usual_drift);
+  EXPECT_EQ(seen.note("lock", version(0), at(3s)), at(3s) + silence);
+  EXPECT_GE(silence, 10s + 10ms);
+}
+
+TEST(Observations, CountFromTheFirstSightHoweverOftenTheVersionIsSeen) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(0), at(3s));
+  for (const auto t : {4s, 5s, 12s, 13s, 100s}) {
+    EXPECT_EQ(seen.note("lock", version(0), at(t)), at(3s) + silence);
+  }
+}
+
+TEST(Observations, StartOverWhenTheVersionChanged) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(0), at(0s));
+  EXPECT_EQ(seen.note("lock", version(1), at(9s)), at(9s) + silence);
+  EXPECT_EQ(seen.note("lock", version(1), at(12s)), at(9s) + silence);
+}
+
+TEST(Observations, NeverRipenForAHolderThatRenews) {
+  observations seen(usual_drift);
+  for (std::uint64_t seq = 0; seq < 1000; ++seq) {
+    const instant now = at(seq * 9s);
+    EXPECT_GT(seen.note("lock", version(seq), now), now);
+  }
+}
+
+// Replies may be read in another order than the store wrote them.
+TEST(Observations, StartOverAlsoWhenAnOlderVersionIsSeenAgain) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(1), at(0s));
+  (void)seen.note("lock", version(2), at(5s));
+  EXPECT_EQ(seen.note("lock", version(1), at(6s)), at(6s) + silence);
+  EXPECT_EQ(seen.note("lock", version(2), at(7s)), at(7s) + silence);
+}
+
+TEST(Observations, TakeTheTtlFromTheHoldThatIsWatched) {
+  observations seen(usual_drift);
+  EXPECT_EQ(seen.note("lock", hold_of(owner(1), 0, 100ms), at(0s)), at(0s) + silence_of(100ms, usual_drift));
+  EXPECT_EQ(seen.note("lock", hold_of(owner(2), 0, 60s), at(0s)), at(0s) + silence_of(60s, usual_drift));
+}
+
+TEST(Observations, KeepOwnersApart) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", hold_of(owner(1), 0, ttl), at(0s));
+  EXPECT_EQ(seen.note("lock", hold_of(owner(2), 0, ttl), at(5s)), at(5s) + silence);
+  EXPECT_EQ(seen.note("lock", hold_of(owner(1), 0, ttl), at(6s)), at(0s) + silence);
+}
+
+TEST(Observations, KeepLocksApart) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(0), at(0s));
+  EXPECT_EQ(seen.note("other", version(0), at(5s)), at(5s) + silence);
+}
+
+TEST(Observations, ForgettingMakesATakeoverLaterNeverEarlier) {
+  observations seen(usual_drift);
+  const instant before = seen.note("lock", version(0), at(0s));
+  seen.forget("lock");
+  EXPECT_EQ(seen.size(), 0U);
+  const instant after = seen.note("lock", version(0), at(5s));
+  EXPECT_EQ(after, at(5s) + silence);
+  EXPECT_GT(after, before);
+}
+
+TEST(Observations, ForgetAllHoldersOfOneLockAndOfNoOther) {
+  observations seen(usual_drift);
+  for (const auto* const name : {"a", "lock", "lock2", "z"}) {
+    (void)seen.note(name, hold_of(owner(1), 0, ttl), at(0s));
+    (void)seen.note(name, hold_of(owner(2), 0, ttl), at(0s));
+  }
+  seen.forget("lock");
+  EXPECT_EQ(seen.size(), 6U);
+  for (const auto* const name : {"a", "lock2", "z"}) {
+    EXPECT_EQ(seen.note(name, hold_of(owner(2), 0, ttl), at(1s)), at(0s) + silence) << name;
+  }
+  EXPECT_EQ(seen.note("lock", hold_of(owner(2), 0, ttl), at(1s)), at(1s) + silence);
+}
+
+TEST(Observations, ForgettingWhatWasNeverSeenDoesNothing) {
+  observations seen(usual_drift);
+  seen.forget("lock");
+  (void)seen.note("lock", version(0), at(0s));
+  seen.forget("other");
+  EXPECT_EQ(seen.size(), 1U);
+}
+
+/// Fills the table with locks "0", "1", …, the n-th seen at n milliseconds.
+void fill(observations& seen) {
+  for (std::size_t i = 0; i < observations::max_size; ++i) {
+    (void)seen.note(std::to_string(i), version(0), at(i * 1ms));
+  }
+}
+
+TEST(Observations, AreBounded) {
+  observations seen(usual_drift);
+  fill(seen);
+  EXPECT_EQ(seen.size(), observations::max_size);
+  for (int i = 0; i < 1000; ++i) {
+    (void)seen.note("further " + std::to_string(i), version(0), at(5s));
+    ASSERT_EQ(seen.size(), observations::max_size);
+  }
+}
+
+TEST(Observations, ForgetTheOldestFirstWhenFull) {
+  observations seen(usual_drift);
+  fill(seen);
+  (void)seen.note("one too many", version(0), at(5s));
+  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(1ms) + silence) << "the second oldest is still known";
+  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(6s) + silence)
+      << "the oldest was forgotten, which is later";
+}
+
+TEST(Observations, TakeAHoldThatMovedOnForYoung) {
+  observations seen(usual_drift);
+  fill(seen);
+  (void)seen.note("0", version(1), at(5s));
+  (void)seen.note("one too many", version(0), at(5s));
+  EXPECT_EQ(seen.note("0", version(1), at(6s)), at(5s) + silence);
+  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(6s) + silence);
+}
+
+TEST(Observations, TakeALockThatWasForgottenAndSeenAgainForYoung) {
+  observations seen(usual_drift);
+  fill(seen);
+  seen.forget("0");
+  (void)seen.note("0", version(0), at(5s));
+  (void)seen.note("one too many", version(0), at(5s));
+  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(5s) + silence);
+  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(6s) + silence);
+  EXPECT_EQ(seen.size(), observations::max_size);
+}
+
+}  // namespace
+}  // namespace cremone::core
