@@ -9,7 +9,7 @@ acquire_answer store::try_acquire(const acquire_request& request, const store_ti
   shard& s = shard_of(request.name);
   const std::lock_guard lock(s.mutex);
   const auto at = find_or_make(s, request.name);
-  acquire_answer a = at->second.try_acquire(request, time, s.high, limits_);
+  acquire_answer a = at->second.state.try_acquire(request, time, s.high, limits_);
   settle(s, at->second, time.now);
   return a;
 }
@@ -21,7 +21,7 @@ answer store::renew(const renewal& r) {
   if (at == s.locks.end()) {
     return refused{error(errc::lost, "the store knows nothing of this lock any more")};
   }
-  return at->second.renew(r);
+  return at->second.state.renew(r);
 }
 
 answer store::release(const release_request& request, const store_time& time) {
@@ -31,7 +31,7 @@ answer store::release(const release_request& request, const store_time& time) {
     shard& s = shard_of(request.name);
     const std::lock_guard lock(s.mutex);
     const auto at = find_or_make(s, request.name);  // also for a tombstone of one who never got in
-    a = at->second.release(request.owner, time, next);
+    a = at->second.state.release(request.owner, time, next);
     settle(s, at->second, time.now);
   }
   if (next) {
@@ -47,7 +47,7 @@ answer store::evict(const lock_name& name, const hold_version& version, const st
     shard& s = shard_of(name);
     const std::lock_guard lock(s.mutex);
     if (const auto at = s.locks.find(name); at != s.locks.end()) {
-      a = at->second.evict(version, time, next);
+      a = at->second.state.evict(version, time, next);
       settle(s, at->second, time.now);
     }
   }
@@ -65,16 +65,19 @@ store::table::iterator store::find_or_make(shard& s, const lock_name& name) {
   return at;
 }
 
-/// After a change: the shard's highest token stays known when a lock is forgotten, and idle locks are forgotten, so
-/// that names used once do not pile up. Two are looked at for each one that can be made, so that this catches up.
-void store::settle(shard& s, const lock_state& changed, instant now) {
-  s.high = std::max(s.high, changed.last());
-  for (int i = 0; i < 2 && s.locks.size() > idle_per_shard; ++i) {
+/// After a change: the shard's highest token stays known when a lock is forgotten, and idle locks are forgotten when
+/// the round finds them unused since it came by last, so that names used once do not pile up and fresh tombstones
+/// stay. More are looked at than can be made meanwhile, so that this catches up.
+void store::settle(shard& s, entry& changed, instant now) {
+  s.high = std::max(s.high, changed.state.last());
+  changed.used = true;
+  for (int looks = 0; looks < 4 && s.locks.size() > idle_per_shard; ++looks) {
     const auto at = s.locks.find(*s.round.front());
     s.round.pop_front();
-    if (at->second.idle(now)) {
+    if (!at->second.used && at->second.state.idle(now)) {
       s.locks.erase(at);
     } else {
+      at->second.used = false;
       s.round.push_back(&at->first);
     }
   }
@@ -87,15 +90,15 @@ lock_record store::inspect(const lock_name& name, const store_time& time) {
   if (at == s.locks.end()) {
     return {.name = name, .holders = {}, .waiters = {}, .last = {}};
   }
-  return at->second.describe(name, time);
+  return at->second.state.describe(name, time);
 }
 
 std::vector<lock_record> store::list(const store_time& time) {
   std::vector<lock_record> all;
   for (shard& s : shards_) {
     const std::lock_guard lock(s.mutex);
-    for (auto& [name, state] : s.locks) {
-      if (lock_record r = state.describe(name, time); !r.holders.empty() || !r.waiters.empty()) {
+    for (auto& [name, e] : s.locks) {
+      if (lock_record r = e.state.describe(name, time); !r.holders.empty() || !r.waiters.empty()) {
         all.push_back(std::move(r));
       }
     }

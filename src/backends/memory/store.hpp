@@ -39,7 +39,11 @@ class store {
   static constexpr std::size_t idle_per_shard = 256;  // idle locks remembered for their tombstones
 
  private:
-  using table = std::unordered_map<lock_name, lock_state>;
+  struct entry {
+    lock_state state;
+    bool used = true;  // since the round came by last
+  };
+  using table = std::unordered_map<lock_name, entry>;
 
   struct shard {
     std::mutex mutex;
@@ -52,7 +56,7 @@ class store {
     return shards_[std::hash<lock_name>{}(name) % shard_count];
   }
   [[nodiscard]] static table::iterator find_or_make(shard& s, const lock_name& name);
-  static void settle(shard& s, const lock_state& changed, instant now);
+  static void settle(shard& s, entry& changed, instant now);
 
   const store_limits limits_;
   std::array<shard, shard_count> shards_;
