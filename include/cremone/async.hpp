@@ -104,6 +104,8 @@ template <class Result, class Handler>
 /// - The handler runs on its associated executor; without one, on the client's callback thread, where it may take
 ///   its time. Never inside this call.
 /// - Cancellation (any type) through the handler's cancellation slot ends it with *cancelled*.
+/// - The executor must outlive the operation, as Asio wants it everywhere: before an io_context goes, cancel what
+///   completes on it, or close the client, and run it until that has come.
 /// - Name, options and label are copied before the call returns. The client may be closed meanwhile: *cancelled*.
 ///
 ///     asio::awaitable<void> nightly(cremone::client& locks) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string>
 
 namespace cremone {
@@ -78,7 +79,7 @@ result<client> open(std::string_view url_text) {
       return store.error();
     }
     return detail::access::make_client(std::make_shared<detail::engine>(std::move(e), std::move(*store)));
-  } catch (const std::system_error& failed) {  // no descriptor or no thread left for the client
+  } catch (const std::runtime_error& failed) {  // std's or Boost's: no descriptor or no thread left
     return error(errc::misconfigured, "cannot open " + parsed->shown() + ": " + failed.what());
   }
 }
