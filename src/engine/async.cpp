@@ -32,7 +32,7 @@ void start_release(lease held, callback<void(result<void>)> done) {
     return;
   }
   const auto e = h->owner_engine;
-  e->end_handle(std::move(h), std::move(done));
+  e->end_handle(h, std::move(done));
 }
 
 bool run_user_code(const std::shared_ptr<engine>& e, callback<void()>& fn) {

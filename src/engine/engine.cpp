@@ -93,17 +93,23 @@ void engine::release(const lock_name& name, const owner_id& owner, std::chrono::
   op->give_up();
 }
 
-void engine::end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> done) {
-  switch (leases_->drop_handle(*h)) {
+void engine::end_handle(const std::shared_ptr<hold>& h, callback<void(result<void>)> done) {
+  ++under_way_;  // before the hold leaves the keeper: close() must wait for the release that follows
+  part(*h, std::move(done));
+  finished();
+}
+
+void engine::part(hold& h, callback<void(result<void>)> done) {
+  switch (leases_->drop_handle(h)) {
     case keeper::parting::others: return done({});
-    case keeper::parting::lost: return done(*h->loss);
-    case keeper::parting::release: return release(h->name, h->owner, h->ttl, std::move(done));
+    case keeper::parting::lost: return done(*h.loss);
+    case keeper::parting::release: return release(h.name, h.owner, h.ttl, std::move(done));
     case keeper::parting::release_lost:
       if (!closed()) {
         // The holder has stopped by now, and the store may still show it: clear that for those who wait.
-        release(h->name, h->owner, h->ttl, [](const result<void>&) {});
+        release(h.name, h.owner, h.ttl, [](const result<void>&) {});
       }
-      return done(*h->loss);
+      return done(*h.loss);
   }
 }
 

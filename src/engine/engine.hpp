@@ -49,7 +49,7 @@ class engine : public std::enable_shared_from_this<engine> {
                callback<void(result<void>)> done);
 
   /// Gives one handle of a hold back; the last one releases it.
-  void end_handle(std::shared_ptr<hold> h, callback<void(result<void>)> done);
+  void end_handle(const std::shared_ptr<hold>& h, callback<void(result<void>)> done);
 
   void close() noexcept;
 
@@ -78,6 +78,8 @@ class engine : public std::enable_shared_from_this<engine> {
   void finished(const std::shared_ptr<release_op>& op) noexcept;
 
  private:
+  void part(hold& h, callback<void(result<void>)> done);
+
   const std::uint64_t stamp_ = process_stamp();
   const process_identity me_;
   const std::shared_ptr<env> env_;

@@ -7,6 +7,8 @@
 #include "engine/engine.hpp"
 #include "engine/hold.hpp"
 
+#include <utility>
+
 namespace cremone {
 
 namespace {
@@ -40,7 +42,7 @@ void lease::drop() noexcept {
   }
   try {
     const auto engine = hold_->owner_engine;
-    engine->end_handle(std::move(hold_), [](const result<void>&) {});
+    engine->end_handle(std::exchange(hold_, nullptr), [](const result<void>&) {});
   } catch (...) {
   }
 }
@@ -94,7 +96,7 @@ result<void> lease::release() {
   auto box =
       std::make_shared<detail::mailbox<result<void>>>();  // shared: the answer may come after the bound
   const auto engine = hold_->owner_engine;
-  engine->end_handle(std::move(hold_), [box](result<void> r) { box->put(std::move(r)); });
+  engine->end_handle(std::exchange(hold_, nullptr), [box](result<void> r) { box->put(std::move(r)); });
   if (auto answered = box->wait_for(release_wait)) {
     return std::move(*answered);
   }

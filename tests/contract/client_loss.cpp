@@ -39,8 +39,8 @@ class Loss : public client_test {
 
 INSTANTIATE_TEST_SUITE_P(Contract, Loss, ::testing::ValuesIn(tested_stores()), store_name);
 
-TEST_P(Loss, IsReportedInEveryWayAsSoonAsTheStoreSaysSo) {
-  lease victim = take(ann_, lock_, {.ttl = 1500ms});
+TEST_P(Loss, IsReportedInEveryWay) {
+  lease victim = take(ann_, lock_, short_lived_);
   const fence_token token = victim.token();
   const auto stop = victim.get_stop_token();
   std::atomic<int> told = 0;
@@ -51,11 +51,8 @@ TEST_P(Loss, IsReportedInEveryWayAsSoonAsTheStoreSaysSo) {
   });
 
   evict_holder(lock_);
-  const instant end = victim.deadline();
 
   expect_lost(victim);
-  EXPECT_LT(validity_clock::now(), end)
-      << "it ran out instead of being told by the store at the next renewal";
   EXPECT_TRUE(wait_for([&] { return stop.stop_requested(); }));
   EXPECT_TRUE(wait_for([&] { return told > 0; }));
   EXPECT_TRUE(as_lost);
@@ -69,6 +66,19 @@ TEST_P(Loss, IsReportedInEveryWayAsSoonAsTheStoreSaysSo) {
   EXPECT_EQ(released.error().code(), errc::lost);
   ann_.close();  // ends the thread of the callbacks: from here on none can come
   EXPECT_EQ(told, 1);
+}
+
+TEST_P(Loss, IsFoundOutByTheNextRenewal) {
+  for (int run = 0; run < 10; ++run) {  // until the machine does not stall for most of a ttl
+    const lease victim = take(ann_, lock_, {.ttl = 1500ms, .wait = generous});
+    const instant end = victim.deadline();
+    evict_holder(lock_);
+    expect_lost(victim);
+    if (validity_clock::now() < end) {
+      return;
+    }
+  }
+  ADD_FAILURE() << "ten times the lease ran out, though the first renewal had been refused";
 }
 
 TEST_P(Loss, IsToldToOneWhoAsksLater) {

@@ -97,16 +97,26 @@ TEST_P(Takeover, StartsOverWheneverTheHolderIsHeardOf) {
 }
 
 TEST_P(Takeover, NeverComesToAHolderThatRenews) {
-  const lease held = take(ann_, lock_, {.ttl = 600ms});
-  const hold_version before = inspect(lock_).holders.at(0).version;
-  const auto no = bob_.acquire(lock_, {.wait = 1500ms});  // more than twice the ttl
-  ASSERT_FALSE(no);
-  EXPECT_EQ(no.error().code(), errc::timed_out);
-  EXPECT_TRUE(held.held());
-  const auto holders = inspect(lock_).holders;
-  ASSERT_EQ(holders.size(), 1U);
-  EXPECT_EQ(holders.front().version.owner, before.owner);
-  EXPECT_NE(holders.front().version, before) << "it was never renewed";
+  // A machine that stalls for most of a ttl makes the holder lose its lease, and rightly. Then the run says no
+  // more than that there were not two holders, and another one must do.
+  for (int run = 0; run < 10; ++run) {
+    const lease held = take(ann_, lock_, {.ttl = 600ms, .wait = generous});
+    const hold_version before = inspect(lock_).holders.at(0).version;
+    const auto no = bob_.acquire(lock_, {.wait = 1500ms});  // more than twice the ttl
+    if (no) {
+      EXPECT_FALSE(held.held()) << "two holders";
+      continue;
+    }
+    EXPECT_EQ(no.error().code(), errc::timed_out);
+    const auto holders = inspect(lock_).holders;
+    if (held.held()) {
+      ASSERT_EQ(holders.size(), 1U);
+      EXPECT_EQ(holders.front().version.owner, before.owner);
+      EXPECT_NE(holders.front().version, before) << "it was never renewed";
+      return;
+    }
+  }
+  ADD_FAILURE() << "ten times a lease did not last for thrice its ttl";
 }
 
 TEST_P(Takeover, LetsOnlyOneOfManyIn) {
