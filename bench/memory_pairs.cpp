@@ -28,11 +28,15 @@ using nanos = std::chrono::duration<double, std::nano>;
 class bare_store {
  public:
   void pair() {
-    request_.owner = cremone::owner_id({static_cast<std::uint8_t>(n_), static_cast<std::uint8_t>(n_ >> 8U),
-                                        static_cast<std::uint8_t>(n_ >> 16U)});
-    ++n_;
-    benchmark::DoNotOptimize(store_->try_acquire(request_, {}));
+    ask(n_++);
     benchmark::DoNotOptimize(store_->release({request_.name, request_.owner}, {}));
+  }
+
+  /// The n-th owner asks for the lock, and queues if it is held.
+  void ask(unsigned n) {
+    request_.owner = cremone::owner_id({static_cast<std::uint8_t>(n), static_cast<std::uint8_t>(n >> 8U),
+                                        static_cast<std::uint8_t>(n >> 16U)});
+    benchmark::DoNotOptimize(store_->try_acquire(request_, {}));
   }
 
  private:
@@ -78,6 +82,19 @@ void engine_overhead_per_pair(benchmark::State& state) {
   state.counters["store_ns"] = store_ns;
   state.counters["engine_ns"] = pair_ns - store_ns;
   state.counters["pairs/s"] = 1e9 / pair_ns;
+}
+
+/// What each of a crowd of waiters costs when it asks again, on the bare store.
+void ask_again_in_a_crowd(benchmark::State& state) {
+  bare_store bare;
+  const auto crowd = static_cast<unsigned>(state.range(0));
+  for (unsigned n = 0; n <= crowd; ++n) {
+    bare.ask(n);  // the first one holds it
+  }
+  unsigned n = 0;
+  for (auto _ : state) {
+    bare.ask(1 + n++ * 7919 % crowd);
+  }
 }
 
 /// A pair on a std::mutex: what a lock costs that holds within this process only and knows no token.
@@ -131,6 +148,7 @@ void async_pair(benchmark::State& state) {
 }
 
 BENCHMARK(engine_overhead_per_pair)->Repetitions(5)->DisplayAggregatesOnly()->Unit(benchmark::kMicrosecond);
+BENCHMARK(ask_again_in_a_crowd)->Arg(1)->Arg(100)->Arg(10'000)->Arg(100'000);
 BENCHMARK(std_mutex_pair)->Repetitions(5)->DisplayAggregatesOnly();
 BENCHMARK(threads_distinct_names)
     ->Threads(1)

@@ -33,5 +33,5 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     -Wno-gnu-zero-variadic-macro-arguments)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns about `"literal" + std::string` when it optimises (GCC bugs 105651 and 105329).
-  target_compile_options(cremone_warnings INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
+  target_compile_options(cremone_warnings INTERFACE -Wno-restrict)
 endif()

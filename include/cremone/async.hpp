@@ -20,6 +20,7 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,8 +50,14 @@ class callback_executor {
   template <class F>
   void execute(F&& f) const {
     callback<void()> fn = std::forward<F>(f);
-    if (!run_user_code(engine_, fn)) {
-      boost::asio::post(boost::asio::system_executor{}, std::move(fn));
+    if (run_user_code(engine_, fn)) {
+      return;
+    }
+    const auto kept = std::make_shared<callback<void()>>(std::move(fn));
+    try {
+      boost::asio::post(boost::asio::system_executor{}, [kept] { (*kept)(); });
+    } catch (const std::exception&) {  // no thread to be had in the whole process: better here than never
+      (*kept)();
     }
   }
 
@@ -102,7 +109,7 @@ template <class Result, class Handler>
 /// Acquires as client::acquire does, without blocking. Completes with `result<lease>`.
 ///
 /// - The handler runs on its associated executor; without one, on the client's callback thread, where it may take
-///   its time. Never inside this call.
+///   its time. Never inside this call, unless the process can start no thread at all.
 /// - Cancellation (any type) through the handler's cancellation slot ends it with *cancelled*.
 /// - The executor must outlive the operation, as Asio wants it everywhere: before an io_context goes, cancel what
 ///   completes on it, or close the client, and run it until that has come.

@@ -2,7 +2,8 @@
 //
 // The seam: what a store must be able to do. A backend stores who holds a lock and says what it found; it makes
 // no policy, no retry and no timing decision about leases. The engine above it decides those, the same way for
-// every store. tests/contract is this file in executable form, and backends/memory its shortest implementation.
+// every store. tests/contract is this file in executable form, and backends/memory its shortest implementation. A
+// store is added inside this library, not from outside: `open` is the only way to a client.
 #pragma once
 
 #include <cremone/callback.hpp>

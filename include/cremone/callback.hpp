@@ -32,7 +32,7 @@ class callback<R(Args...)> {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, callback> && std::is_invocable_r_v<R, F&, Args...>)
   callback(F&& f) {
-    using stored = std::remove_cvref_t<F>;
+    using stored = std::decay_t<F>;  // a function is kept as a pointer to it
     if constexpr (fits<stored>) {
       ::new (static_cast<void*>(&space_)) stored(std::forward<F>(f));
       table_ = &inside<stored>;

@@ -23,6 +23,13 @@ struct access;
 /// A store, opened. One client per store and process is enough: all threads share it, and all its leases are
 /// renewed together.
 ///
+/// | state                    | acquire()           | inspect(), list() | close()  | its leases |
+/// |--------------------------|---------------------|-------------------|----------|------------|
+/// | open                     | a lease, or why not | the records       | → closed | live       |
+/// | closed                   | cancelled           | cancelled         | nothing  | lost       |
+/// | moved from, default      | unsupported         | unsupported       | nothing  | –          |
+/// | in a forked child        | unsupported         | unsupported       | nothing  | not_held   |
+///
 /// Ownership: move-only. The destructor closes it. Leases and mutexes made from it stay valid objects, but are
 /// no longer held.
 /// Threads: all members may be called from any thread, except moving and destroying.
@@ -52,7 +59,7 @@ class client {
   /// *outcome_unknown* (the store does not answer). Whatever it fails with, no hold and no place in the queue
   /// is left behind; where the outcome was unknown, that is seen to in the background.
   [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options = {},
-                                      std::stop_token stop = {});
+                                      std::stop_token stop = {}) const;
 
   /// Who holds a lock and who waits for it, as the store knows it now.
   [[nodiscard]] result<lock_record> inspect(const lock_name& name) const;

@@ -21,8 +21,8 @@ namespace cremone {
 /// |-----------------|-------------------------------------------------------------------------------------|
 /// | `memory://NAME` | within this process; clients with the same NAME (or none) share it. No options.       |
 ///
-/// Fails with *invalid_argument* (not a URL, a scheme or an option that does not exist: the message names it and
-/// what there is) and *unsupported* (a store that this build was made without).
+/// Fails with *invalid_argument* (not a URL, a scheme or an option that this build does not have: the message names
+/// it and what there is) and *misconfigured* (the system has no descriptor or thread left for it).
 ///
 ///     auto locks = cremone::open("memory://").value();
 [[nodiscard]] result<client> open(std::string_view url_text);

@@ -36,7 +36,7 @@ class hold;
 ///
 /// Ownership: move-only; each handle stands for the hold, which ends with the last of them.
 /// Threads: different handles may be used from different threads; `held`, `token`, `deadline`, `remaining` and
-/// `get_stop_token` of one handle too. Callbacks run on the client's callback thread, never inside a call.
+/// `get_stop_token` of one handle too. Callbacks run on the client's callback thread.
 ///
 ///     auto lease = locks.acquire("nightly", {.wait = 10s}).value();
 ///     while (lease.held() && more_to_do()) {
@@ -69,12 +69,14 @@ class lease {
   /// Empty for a lease that holds nothing.
   [[nodiscard]] const lock_name& name() const noexcept;
 
-  /// Stop is requested when the lease is lost. Not when it is released.
+  /// Stop is requested when the lease is lost, by a thread of the client: in a process that was stopped for a while
+  /// perhaps only after others got the lock, when `held()` has long said so. Not requested by a release.
   [[nodiscard]] std::stop_token get_stop_token() const;
 
   /// Call `fn` once when the lease is lost, with the reason; soon, if it is lost already; never after release.
-  /// Runs on the client's callback thread, so that it may take its time without delaying any renewal; inside this
-  /// call only if the client is closed and has no thread any more. What it throws ends the program.
+  /// Runs on the client's callback thread, so that it may take its time without delaying any renewal; elsewhere only
+  /// if there is no such thread, because the client is closed or the system has none to give. An empty one is not
+  /// called. What it throws ends the program.
   void on_lost(callback<void(const error&)> fn);
 
   /// One more handle to this hold, with the same token. Counted here, costs no round trip, and fails when the

@@ -79,12 +79,22 @@ class mutex_base {
 /// - `lock()` waits for as long as it takes. Like the others it throws `lock_error` (a `std::system_error`) when
 ///   the store cannot answer; with std's *resource_deadlock_would_occur* when this thread has the lock already.
 /// - `try_lock`, `try_lock_for`, `try_lock_until` return false when another holder is in the way.
-/// - `unlock()` is noexcept.
+/// - `unlock()` is noexcept. It does nothing in a thread that has not locked.
+/// - The constructor throws `lock_error` for a name or ttl that no call would take.
 /// - Unlike a std mutex the lock can be *lost* while it is held: ask `held()`, or hand `get_stop_token()` and
 ///   `token()` to the work.
 ///
+/// | this thread          | lock()            | try_lock…()              | unlock()    | held() | token()  |
+/// |----------------------|-------------------|--------------------------|-------------|--------|----------|
+/// | has not locked       | waits → has locked | true → has locked, or false | nothing  | false  | 0        |
+/// | has locked           | throws deadlock   | false; timed ones throw deadlock | → has not | true | its own |
+/// | has locked and lost it | throws deadlock | false; timed ones throw deadlock | → has not | false | its own |
+/// | is in a forked child | throws unsupported | throws unsupported      | nothing     | false  | 0        |
+///
 /// Threads: one object may be shared by all threads; they exclude each other as processes do. A thread unlocks
-/// what it locked itself. The object must outlive its use; the client need not, but nothing is held once it is
+/// what it locked itself; one that ends without leaves the lock held for as long as the object lives. Two objects
+/// of one name are two holders that exclude each other, also within a thread: `std::scoped_lock` of both never
+/// returns. The object must outlive its use; the client need not, but nothing is held once it is
 /// closed.
 ///
 ///     cremone::mutex m(locks, "ledger");
@@ -99,7 +109,7 @@ class mutex : public detail::mutex_base {
 
 /// The same, for code that locks again what its caller has locked. Re-entry by the same thread is counted here,
 /// costs no round trip and keeps the token. When the lease was lost meanwhile, it throws `lock_error` with
-/// errc::lost rather than pretend.
+/// errc::lost rather than pretend. Re-entry is through the same object; another one of that name waits.
 class recursive_mutex : public detail::mutex_base {
  public:
   recursive_mutex(const client& locks, lock_name name, const acquire_options& options = {})

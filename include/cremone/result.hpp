@@ -8,10 +8,12 @@
 #include <boost/system/result.hpp>
 
 #include <cstdint>
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 namespace cremone {
 
@@ -54,6 +56,7 @@ class error {
   [[nodiscard]] std::string message() const;
 
   friend bool operator==(const error& e, errc code) noexcept { return e.code_ == code; }
+  friend std::ostream& operator<<(std::ostream& out, const error& e);  ///< message()
 
  private:
   errc code_{};
@@ -84,6 +87,12 @@ template <class T>
 class [[nodiscard]] result : public boost::system::result<T, error> {
  public:
   using boost::system::result<T, error>::result;
+
+  explicit operator bool() const& noexcept { return this->has_value(); }
+  /// `if (locks.acquire("x")) …` would give the lease back before the braces. Name it:
+  /// `if (auto lease = locks.acquire("x")) …`
+  explicit operator bool() const&& noexcept requires(!std::is_void_v<T>) = delete;
+  explicit operator bool() const&& noexcept requires(std::is_void_v<T>) { return this->has_value(); }
 };
 
 }  // namespace cremone

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,7 @@ class lock_name {
 
   friend bool operator==(const lock_name&, const lock_name&) = default;
   friend auto operator<=>(const lock_name&, const lock_name&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const lock_name& name);
 
  private:
   std::string text_;
@@ -71,6 +73,7 @@ class owner_id {
 
   friend bool operator==(const owner_id&, const owner_id&) = default;
   friend auto operator<=>(const owner_id&, const owner_id&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const owner_id& owner);  ///< hex()
 
  private:
   bytes raw_{};
@@ -90,6 +93,7 @@ class fence_token {
 
   friend bool operator==(const fence_token&, const fence_token&) = default;
   friend auto operator<=>(const fence_token&, const fence_token&) = default;
+  friend std::ostream& operator<<(std::ostream& out, fence_token token);  ///< the number
 
  private:
   std::uint64_t value_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one seam to the outside: clock, timers, randomness, posting. Whoever implements it decides what time is,
-// the operating system (engine/asio_env) or a simulator; nothing else in the library asks the system for these.
+// the operating system (engine/asio_env) or a simulator; no decision rests on anything else. Only the blocking faces
+// (a caller who waits for an answer, close()) wait on the system's own condition variables.
 #pragma once
 
 #include <cremone/callback.hpp>

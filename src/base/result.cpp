@@ -4,6 +4,7 @@
 #include <cremone/result.hpp>
 
 #include <array>
+#include <ostream>
 
 namespace cremone {
 
@@ -79,6 +80,8 @@ std::string error::message() const {
   out += detail_.empty() ? look_up(static_cast<int>(code_)).sentence : std::string_view(detail_);
   return out;
 }
+
+std::ostream& operator<<(std::ostream& out, const error& e) { return out << e.message(); }
 
 lock_error::lock_error(const error& e)
     : std::system_error(make_error_code(e.code())), why_(e), text_(e.message()) {}

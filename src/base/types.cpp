@@ -3,6 +3,8 @@
 // How the nouns of <cremone/types.hpp> are written for people.
 #include <cremone/types.hpp>
 
+#include <ostream>
+
 namespace cremone {
 
 std::string owner_id::hex() const {
@@ -15,6 +17,12 @@ std::string owner_id::hex() const {
   }
   return out;
 }
+
+std::ostream& operator<<(std::ostream& out, const lock_name& name) { return out << name.text_; }
+
+std::ostream& operator<<(std::ostream& out, const owner_id& owner) { return out << owner.hex(); }
+
+std::ostream& operator<<(std::ostream& out, fence_token token) { return out << token.value_; }
 
 std::string_view to_string(mode m) noexcept {
   switch (m) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/url.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -63,11 +65,15 @@ result<void> parse_options(std::string_view query, url& into) {
     auto key = percent_decode(pair.substr(0, equals));
     auto value =
         percent_decode(equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1));
-    if (!key || !value || key->empty()) {
-      return bad("the URL's option '" + std::string(pair.substr(0, equals)) + "' is not key=value");
+    if (!key || !value) {
+      return bad("the URL's option '" + std::string(pair.substr(0, equals)) +
+                 "' has a '%' that is not followed by two hex digits");
+    }
+    if (key->empty()) {
+      return bad("the URL has an option without a name; options are written key=value");
     }
     if (!into.options.emplace(*key, std::move(*value)).second) {
-      return bad("the URL's option '" + *key + "' stands there twice");
+      return bad("the URL's option '" + printable(*key) + "' stands there twice");
     }
   }
   return {};
@@ -99,10 +105,11 @@ result<url> parse_url(std::string_view text) {
   if (colon == std::string_view::npos || !valid_scheme(text.substr(0, colon))) {
     return bad("the store's URL must look like scheme://…, for example memory://");
   }
-  const bool printable = std::none_of(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  if (!printable) {
+  if (find_control(text) != std::string_view::npos) {
     return bad("the store's URL contains a control character");
+  }
+  if (text.find('#') != std::string_view::npos) {
+    return bad("the store's URL contains a '#'; write %23 for it");
   }
 
   url out;
@@ -139,16 +146,21 @@ result<url> parse_url(std::string_view text) {
   if (!authority) {
     return authority.error();
   }
+  if (!percent_decode(*authority)) {
+    return bad("the URL's host has a '%' that is not followed by two hex digits");
+  }
   out.authority = *authority;
   return out;
 }
+
+std::string url::shown() const { return scheme + "://" + authority + printable(path); }
 
 result<void> url::allow_only(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, value] : options) {
     if (std::find(known.begin(), known.end(), key) != known.end()) {
       continue;
     }
-    std::string message = scheme + ":// has no option '" + key + "'";
+    std::string message = scheme + ":// has no option '" + printable(key) + "'";
     if (known.size() == 0) {
       message += "; it takes none";
     } else {

@@ -23,7 +23,7 @@ struct url {
   std::map<std::string, std::string> options;
 
   /// For messages: scheme and authority, never user, password or options.
-  [[nodiscard]] std::string shown() const { return scheme + "://" + authority + path; }
+  [[nodiscard]] std::string shown() const;
 
   /// Refuses any option that is not among these, naming it and them.
   [[nodiscard]] result<void> allow_only(std::initializer_list<std::string_view> known) const;

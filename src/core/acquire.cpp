@@ -98,6 +98,11 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     trouble_.reset();
     heard_ = now;
   }
+  if (unsettled_ && (r.why.code() == errc::not_held || r.why.code() == errc::lost)) {
+    // An attempt without an answer had been granted after all, and others have watched that hold die: this owner
+    // id is spent, the wish for the lock is not.
+    return out_of_time(now) ? give_up() : attempt(now, true);
+  }
   if (!worth_another_try(r.why.code())) {
     return fail(r.why);
   }

@@ -67,7 +67,7 @@ struct acquire_action {
 /// | state    | start   | granted                    | refused                          | unknown         | hint    | tick            | cancel  |
 /// |----------|---------|----------------------------|----------------------------------|-----------------|---------|-----------------|---------|
 /// | new      | attempt | –                          | –                                | –               | –       | –               | –       |
-/// | trying   | –       | succeed; attempt anew if the validity is over | evict, sleep, attempt or fail | sleep or fail | noted | fail if too late | fail |
+/// | trying   | –       | succeed; attempt anew if the validity is over | evict, sleep, attempt (anew if our id is spent) or fail | sleep or fail | noted | fail if too late | fail |
 /// | evicting | –       | –                          | attempt                          | attempt         | noted   | fail if too late | fail   |
 /// | sleeping | –       | –                          | –                                | –               | attempt | attempt or fail | fail    |
 /// | over     | –       | nothing                    | nothing                          | nothing         | nothing | nothing         | nothing |
@@ -112,11 +112,13 @@ class acquire {
   backoff pauses_;
   phase phase_ = phase::fresh;
   instant give_up_at_{};
-  instant sent_{};                    // of the attempt under way
-  instant heard_{};                   // last answer of a store that could be asked
-  instant wake_at_{};                 // while sleeping
-  std::optional<instant> unsettled_;  // when the first attempt without an answer left, for this owner id
-  std::optional<error> trouble_;      // why the store could not be asked last time; empty after an answer
+  instant sent_{};     // of the attempt under way
+  instant heard_{};    // last answer of a store that could be asked
+  instant wake_at_{};  // while sleeping
+  // When the first attempt without an answer left, for this owner id. Kept when a later one is answered: over a new
+  // connection that answer may have overtaken the old request.
+  std::optional<instant> unsettled_;
+  std::optional<error> trouble_;  // why the store could not be asked last time; empty after an answer
   std::optional<hold_version> tried_to_evict_;  // since the last sleep
   bool queued_ = false;                         // the store may know us as a waiter
   bool hinted_ = false;                         // our turn may have come while an answer was on its way

@@ -8,19 +8,33 @@ namespace cremone::core {
 instant observations::note(const lock_name& name, const hold_record& hold, instant now) {
   const key k{name, hold.version.owner};
   auto found = seen_.find(k);
+  const auto silence = silence_of(hold.ttl, drift_ppm_);
   if (found == seen_.end()) {
-    if (seen_.size() >= max_size) {
-      seen_.erase(by_age_.front());
-      by_age_.pop_front();
+    if (!make_room(now)) {
+      return now + silence;  // as if seen for the first time; it will be, when there is room
     }
-    by_age_.push_back(k);
-    found = seen_.emplace(k, sight{hold.version.seq, now, std::prev(by_age_.end())}).first;
+    asked_.push_back(k);
+    found = seen_.emplace(k, sight{hold.version.seq, now, now, std::prev(asked_.end())}).first;
   } else if (found->second.seq != hold.version.seq) {
     found->second.seq = hold.version.seq;  // it lives: start over
     found->second.first = now;
-    by_age_.splice(by_age_.end(), by_age_, found->second.age);
   }
-  return found->second.first + silence_of(hold.ttl, drift_ppm_);
+  found->second.latest = now;
+  asked_.splice(asked_.end(), asked_, found->second.turn);
+  return found->second.first + silence;
+}
+
+bool observations::make_room(instant now) {
+  if (seen_.size() < max_size) {
+    return true;
+  }
+  const auto longest = seen_.find(asked_.front());
+  if (now < longest->second.latest + unwatched_after) {
+    return false;
+  }
+  seen_.erase(longest);
+  asked_.pop_front();
+  return true;
 }
 
 void observations::forget(const lock_name& name) {
@@ -29,7 +43,7 @@ void observations::forget(const lock_name& name) {
   }
   auto at = seen_.lower_bound(key{name, owner_id{}});
   while (at != seen_.end() && at->first.first == name) {
-    by_age_.erase(at->second.age);
+    asked_.erase(at->second.turn);
     at = seen_.erase(at);
   }
 }

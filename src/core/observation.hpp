@@ -19,8 +19,13 @@ namespace cremone::core {
 
 class observations {
  public:
-  /// Bounded: the oldest is forgotten first, which only makes a takeover later.
+  /// Bounded. What somebody still asks about is never pushed out, else a crowd of dead holders would push each other
+  /// out for ever and none would be taken over. While full of such, new ones wait their turn: those in it ripen
+  /// first.
   static constexpr std::size_t max_size = 4096;
+
+  /// Not asked about for this long: whoever watched it has gone. Waiters ask every few seconds.
+  static constexpr std::chrono::seconds unwatched_after{10};
 
   explicit observations(std::int64_t drift_ppm) noexcept : drift_ppm_(drift_ppm) {}
 
@@ -38,12 +43,15 @@ class observations {
   struct sight {
     std::uint64_t seq;
     instant first;
-    std::list<key>::iterator age;
+    instant latest;
+    std::list<key>::iterator turn;
   };
+
+  [[nodiscard]] bool make_room(instant now);
 
   std::int64_t drift_ppm_;
   std::map<key, sight> seen_;
-  std::list<key> by_age_;  // oldest first
+  std::list<key> asked_;  // longest not asked about first
 };
 
 }  // namespace cremone::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/validate.hpp"
 
+#include "base/text.hpp"
 #include "core/validity.hpp"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -17,14 +17,8 @@ error bad(std::string detail) { return {errc::invalid_argument, std::move(detail
 
 std::string shown(milliseconds t) { return std::to_string(t.count()) + " ms"; }
 
-/// Where the first control character is, else npos. They have no business in something that is shown on
-/// terminals, and 0x1f is what separates a slot from its name in the stores.
-std::size_t find_control(std::string_view text) {
-  const auto* const found = std::find_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return found == text.end() ? std::string_view::npos : static_cast<std::size_t>(found - text.begin());
-}
-
+/// They have no business in something that is shown on terminals, and 0x1f is what separates a slot from its name
+/// in the stores.
 result<void> no_control(std::string_view what, std::string_view text) {
   const std::size_t at = find_control(text);
   if (at == std::string_view::npos) {
@@ -64,7 +58,10 @@ result<void> validate_options(const acquire_options& options, milliseconds max_t
                "; the lease is renewed while it lives, so that a long task needs no long ttl");
   }
   if (options.wait < milliseconds::zero()) {
-    return bad("wait " + shown(options.wait) + " is negative; use no_wait (0), a time, or forever");
+    return bad(
+        "wait " + shown(options.wait) +
+        " is negative (a time too long for milliseconds ends up there as well); use no_wait, a time, or "
+        "forever");
   }
   if (options.label.size() > max_label_size) {
     return bad("the label has " + std::to_string(options.label.size()) + " bytes; at most " +

@@ -46,9 +46,6 @@ acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const 
 
 void acquire_op::start() {
   request_.wake = weak_from_this();
-  if (!engine_->store_traits().answers_inline) {
-    registered_ = engine_->register_waiting(shared_from_this());
-  }
   deliver([](inbox& in) { in.start = true; });
 }
 
@@ -90,7 +87,7 @@ void acquire_op::drain() {
 }
 
 void acquire_op::handle(inbox&& news) {
-  if (news.start) {
+  if (news.start && (engine_->store_traits().answers_inline || enlist())) {
     perform(machine_.start(now()));
   }
   if (news.answer) {  // before a cancellation: what is granted is granted
@@ -160,12 +157,20 @@ void acquire_op::send_evict(const core::acquire_action& action) {
   });
 }
 
-void acquire_op::sleep_until(instant when) {
+/// Lets close() find us from now on; false, and all is over, if that has begun already.
+bool acquire_op::enlist() {
   if (!registered_) {
     registered_ = engine_->register_waiting(shared_from_this());
     if (!registered_) {
-      return cancel(error(errc::cancelled, "the client was closed"));
+      perform(machine_.cancel(client_closed()));
     }
+  }
+  return registered_;
+}
+
+void acquire_op::sleep_until(instant when) {
+  if (!enlist()) {
+    return;
   }
   if (!timer_) {
     timer_ = engine_->outside().make_timer([weak = weak_from_this()] {
@@ -189,7 +194,7 @@ void acquire_op::succeed(const core::acquire_action& action) {
       std::make_shared<hold>(engine_, request_.name, request_.owner, granted_.token, timing, action.since);
   if (!engine_->leases().add(*h)) {
     withdraw();
-    return finish(error(errc::cancelled, "the client was closed"));
+    return finish(client_closed());
   }
   finish(hold::to_lease(std::move(h)));
 }

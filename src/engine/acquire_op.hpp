@@ -48,6 +48,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   void perform(const core::acquire_action& action);
   void send_attempt(const core::acquire_action& action);
   void send_evict(const core::acquire_action& action);
+  [[nodiscard]] bool enlist();
   void sleep_until(instant when);
   void withdraw();
   void succeed(const core::acquire_action& action);
@@ -62,7 +63,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   bool draining_ = false;
   inbox inbox_;
 
-  // Touched only by the thread that drains.
+  // Touched only by the thread that drains, once started.
   acquire_request request_;
   core::acquire machine_;
   callback<void(result<lease>)> done_;

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
-#include <vector>
 
 namespace cremone::detail {
 
@@ -65,28 +64,41 @@ class asio_env::alarm_clock {
     queue_.clear();
   }
 
-  /// The kernel's timer fired: call what is due. On the I/O thread.
+  /// The kernel's timer fired: call what is due, the longest overdue first, so that a crowd of waiters delays a
+  /// renewal by no more than those who were due before it. After a slice the loop gets its turn: answers and
+  /// posts are not to wait for a crowd either. On the I/O thread.
   void fire() {
     std::uint64_t expirations = 0;
     [[maybe_unused]] const auto got = ::read(fd_, &expirations, sizeof expirations);
-
-    std::vector<std::shared_ptr<alarm>> due;
     {
       const std::lock_guard lock(mutex_);
-      const instant now = validity_clock::now();
-      while (!queue_.empty() && queue_.begin()->first <= now) {
-        due.push_back(queue_.begin()->second);
-        disarm_locked(*due.back());
+      kernel_at_ = instant::min();  // whoever arms meanwhile leaves the kernel's timer to us
+    }
+    for (int i = 0; i < slice; ++i) {
+      const auto due = take_due();
+      if (!due) {
+        break;
       }
-      kernel_at_ = instant::max();
-      set_kernel_timer();
+      due->on_fire();
     }
-    for (const auto& a : due) {
-      a->on_fire();
-    }
+    const std::lock_guard lock(mutex_);
+    kernel_at_ = instant::max();
+    set_kernel_timer();
   }
 
  private:
+  static constexpr int slice = 64;
+
+  [[nodiscard]] std::shared_ptr<alarm> take_due() {
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty() || queue_.begin()->first > validity_clock::now()) {
+      return nullptr;
+    }
+    auto due = queue_.begin()->second;
+    disarm_locked(*due);
+    return due;
+  }
+
   void disarm_locked(alarm& a) {
     if (a.armed) {
       queue_.erase(*a.armed);

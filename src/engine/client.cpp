@@ -28,6 +28,15 @@ std::optional<error> unusable(const std::shared_ptr<detail::engine>& e) {
   return std::nullopt;
 }
 
+/// The same for what acquires nothing; the engine answers those that do.
+std::optional<error> unreadable(const std::shared_ptr<detail::engine>& e) {
+  auto no = unusable(e);
+  if (!no && e->closed()) {
+    no = detail::client_closed();
+  }
+  return no;
+}
+
 template <class T, class Ask>
 result<T> ask(detail::engine& e, Ask&& question) {
   auto box = std::make_shared<detail::mailbox<result<T>>>();  // shared: the answer may come after the bound
@@ -60,12 +69,13 @@ client::~client() {
   engine_->close();
 }
 
-result<lease> client::acquire(const lock_name& name, const acquire_options& options, std::stop_token stop) {
+result<lease> client::acquire(const lock_name& name, const acquire_options& options,
+                              std::stop_token stop) const {
   if (auto no = unusable(engine_)) {
     return *no;
   }
   if (stop.stop_requested()) {
-    return error(errc::cancelled, "stop was requested before lock '" + name.str() + "' was asked for");
+    return error(errc::cancelled, "stop was requested before the call");
   }
   detail::mailbox<result<lease>> box;
   const auto op = engine_->acquire(name, options, [&box](result<lease> r) { box.put(std::move(r)); });
@@ -77,7 +87,7 @@ result<lease> client::acquire(const lock_name& name, const acquire_options& opti
 }
 
 result<lock_record> client::inspect(const lock_name& name) const {
-  if (auto no = unusable(engine_)) {
+  if (auto no = unreadable(engine_)) {
     return *no;
   }
   if (auto fine = core::validate_name(name); !fine) {
@@ -91,7 +101,7 @@ result<lock_record> client::inspect(const lock_name& name) const {
 }
 
 result<std::vector<lock_record>> client::list() const {
-  if (auto no = unusable(engine_)) {
+  if (auto no = unreadable(engine_)) {
     return *no;
   }
   return ask<std::vector<lock_record>>(*engine_,

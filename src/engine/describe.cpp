@@ -17,9 +17,13 @@ std::string shown(wall_time t) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string seconds_of(std::chrono::microseconds t) {
+std::string shown(std::chrono::microseconds t) {
+  t = std::max(t, std::chrono::microseconds(0));
+  if (t < std::chrono::seconds(1)) {
+    return std::to_string(std::chrono::floor<std::chrono::milliseconds>(t).count()) + " ms";
+  }
   char text[32];
-  const double seconds = std::chrono::duration<double>(std::max(t, std::chrono::microseconds(0))).count();
+  const double seconds = std::chrono::duration<double>(t).count();
   const int size = std::snprintf(text, sizeof text, "%.1f s", seconds);
   return {text, static_cast<std::size_t>(size)};
 }
@@ -48,7 +52,7 @@ std::string describe_owner(const owner_data& who) {
 error describe_failure(const error& why, const acquire_request& request, const rejection& last_no,
                        const std::string& store, wall_time now) {
   const std::string lock = "lock '" + request.name.str() + "' at " + store;
-  const std::string waited = seconds_of(now - request.who.since);
+  const std::string waited = shown(now - request.who.since);
   switch (why.code()) {
     case errc::busy: return {errc::busy, lock + " " + who_is_in_the_way(last_no)};
     case errc::timed_out:

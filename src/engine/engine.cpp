@@ -47,19 +47,26 @@ owner_id engine::fresh_owner() noexcept {
   return owner_id(raw);
 }
 
+result<void> engine::check(const lock_name& name, const acquire_options& options) const {
+  if (auto fine = core::validate_name(name); !fine) {
+    return fine;
+  }
+  if (auto fine = core::validate_options(options, traits_.max_ttl); !fine) {
+    return fine;
+  }
+  if (!knows(traits_, options.mode)) {
+    return error(errc::unsupported,
+                 traits_.store + " knows no " + std::string(to_string(options.mode)) + " locks");
+  }
+  return {};
+}
+
 std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire_options& options,
                                             callback<void(result<lease>)> done) {
   ++under_way_;  // before looking whether we are closed: close() waits for what got past that
-  result<void> fine = core::validate_name(name);
-  if (fine) {
-    fine = core::validate_options(options, traits_.max_ttl);
-  }
-  if (fine && !knows(traits_, options.mode)) {
-    fine = error(errc::unsupported,
-                 traits_.store + " knows no " + std::string(to_string(options.mode)) + " locks");
-  }
+  result<void> fine = check(name, options);
   if (fine && closed()) {
-    fine = error(errc::cancelled, "the client was closed");
+    fine = client_closed();
   }
   if (!fine) {
     done(fine.error());
@@ -148,7 +155,7 @@ void engine::close() noexcept {
     waiting = waiting_;
   }
   for (const auto& op : waiting) {
-    op->cancel(error(errc::cancelled, "the client was closed"));
+    op->cancel(client_closed());
   }
   for (const auto& h : leases_->close()) {
     release(h->name, h->owner, close_grace, [](const result<void>&) {});

@@ -27,6 +27,9 @@ namespace cremone::detail {
 class acquire_op;
 class release_op;
 
+/// The answer to whatever is asked of a client after close(), or is cut short by it.
+[[nodiscard]] inline error client_closed() { return {errc::cancelled, "the client was closed"}; }
+
 /// Threads: all members from any thread.
 class engine : public std::enable_shared_from_this<engine> {
  public:
@@ -38,6 +41,9 @@ class engine : public std::enable_shared_from_this<engine> {
   /// False in a forked child, which must touch nothing. Checked before any mutex.
   [[nodiscard]] bool at_home() const noexcept { return stamp_ == process_stamp(); }
   [[nodiscard]] error not_at_home() const;
+
+  /// Would these be taken? Asks no store.
+  [[nodiscard]] result<void> check(const lock_name& name, const acquire_options& options) const;
 
   /// Starts an acquisition. `done` is called once, on any thread, perhaps before this returns; it must not block
   /// and must not call user code. The returned operation can be cancelled; null when it was refused at once.

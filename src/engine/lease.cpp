@@ -74,7 +74,7 @@ std::stop_token lease::get_stop_token() const {
 }
 
 void lease::on_lost(callback<void(const error&)> fn) {
-  if (at_home(hold_)) {
+  if (fn && at_home(hold_)) {
     hold_->owner_engine->leases().on_lost(*hold_, std::move(fn));
   }
 }

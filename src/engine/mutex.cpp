@@ -9,17 +9,30 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 namespace cremone::detail {
 
+namespace {
+
+/// Never given twice, unlike a std::thread::id: a thread that ended without unlocking must not leave its lock to
+/// whoever gets its id next.
+std::uint64_t this_thread_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  thread_local const std::uint64_t mine = ++last;
+  return mine;
+}
+
+}  // namespace
+
 class thread_leases {
  public:
   struct entry {
-    std::thread::id thread;
+    std::uint64_t thread;
     lease held;
     std::size_t depth = 1;
   };
@@ -32,7 +45,7 @@ class thread_leases {
   /// The calling thread's entry, if any; the mutex must be held.
   std::vector<entry>::iterator mine() {
     return std::find_if(entries.begin(), entries.end(),
-                        [me = std::this_thread::get_id()](const entry& e) { return e.thread == me; });
+                        [me = this_thread_number()](const entry& e) { return e.thread == me; });
   }
 
   /// False in a forked child, where even the mutex below may be locked for ever.
@@ -50,7 +63,13 @@ class thread_leases {
 
 mutex_base::mutex_base(const client& locks, lock_name name, const acquire_options& options, reentry again)
     : leases_(std::make_unique<thread_leases>(access::engine_of(locks), std::move(name), options,
-                                              again == reentry::counted)) {}
+                                              again == reentry::counted)) {
+  if (leases_->at_home()) {  // else each call says so
+    if (auto fine = leases_->by->check(leases_->name, leases_->options); !fine) {
+      throw lock_error(fine.error());
+    }
+  }
+}
 
 mutex_base::~mutex_base() = default;
 
@@ -94,7 +113,7 @@ bool mutex_base::lock_within(std::chrono::milliseconds wait) {
     throw lock_error(got.error());
   }
   const std::lock_guard guard(l.mutex);
-  l.entries.push_back({std::this_thread::get_id(), std::move(*got)});
+  l.entries.push_back({this_thread_number(), std::move(*got)});
   return true;
 }
 

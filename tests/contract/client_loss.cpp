@@ -154,7 +154,7 @@ TEST_P(Loss, IsNotFeignedByReentry) {
   EXPECT_TRUE(outer.release());
   EXPECT_TRUE(inner->held()) << "the other handle keeps the hold";
   EXPECT_EQ(inspect(lock_).holders.size(), 1U);
-  EXPECT_FALSE(outer.reenter());
+  EXPECT_EQ(outer.reenter().error(), errc::not_held);
   EXPECT_TRUE(inner->release());
   expect_free(lock_);
 }

@@ -242,9 +242,8 @@ TEST_F(Mutex, OutlivesAMoveOfItsClient) {
 }
 
 TEST_F(Mutex, WithABadNameThrowsWhatIsWrong) {
-  mutex bad(locks_, "a\nb");
   try {
-    bad.lock();
+    const mutex bad(locks_, "a\nb");
     FAIL() << "it took a name with a line break";
   } catch (const lock_error& e) {
     EXPECT_EQ(e.why(), errc::invalid_argument);
@@ -292,6 +291,26 @@ TEST_F(RecursiveMutex, ThrowsLostRatherThanPretend) {
   r_.lock();
   EXPECT_TRUE(r_.held());
   r_.unlock();
+}
+
+TEST_F(Mutex, IsNotInheritedByAThreadThatGetsTheIdOfOneThatEnded) {
+  std::thread([&] { m_.lock(); }).join();
+  for (int i = 0; i < 50; ++i) {  // glibc gives the id of the last one that ended to the next
+    std::thread([&] {
+      EXPECT_FALSE(m_.held());
+      EXPECT_FALSE(m_.try_lock());
+      m_.unlock();
+    }).join();
+  }
+  EXPECT_TRUE(busy());
+}
+
+TEST_F(Mutex, ComplainsOfABadNameOrTtlWhenItIsMade) {
+  EXPECT_EQ(code_thrown_by([&] { const mutex bad(locks_, ""); }), errc::invalid_argument);
+  EXPECT_EQ(code_thrown_by([&] { const recursive_mutex bad(locks_, "ledger", {.ttl = 0ms}); }),
+            errc::invalid_argument);
+  EXPECT_EQ(code_thrown_by([&] { const mutex bad(locks_, "ledger", {.mode = mode::shared}); }),
+            errc::unsupported);
 }
 
 }  // namespace

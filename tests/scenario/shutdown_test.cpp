@@ -187,5 +187,20 @@ TEST(Closing, BetweenAGrantAndItsNewsReleasesTheHold) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(Closing, IsBoundedThoughAGreatCrowdWaits) {
+  constexpr int crowd_size = 10'000;
+  client locks = open_store();
+  client others = open_store();
+  const auto rival = others.acquire("ledger").value();
+  std::atomic<int> cancelled = 0;
+  const auto& engine = detail::access::engine_of(locks);
+  for (int i = 0; i < crowd_size; ++i) {
+    engine->acquire("ledger", {}, [&](const result<lease>& r) { cancelled += r.error() == errc::cancelled; });
+  }
+  EXPECT_LE(time_of([&] { locks.close(); }), promised);
+  EXPECT_EQ(cancelled, crowd_size);
+  EXPECT_EQ(waiters(others, "ledger"), 0U);
+}
+
 }  // namespace
 }  // namespace cremone::test

@@ -158,5 +158,15 @@ TEST_F(UserCode, ThatTakesItsTimeDelaysNoAcquire) {
   EXPECT_TRUE(slow->let_pass());
 }
 
+TEST_F(UserCode, ThatIsNotThereIsNotCalled) {
+  auto doomed = take_doomed();
+  std::atomic<bool> told = false;
+  doomed.on_lost(nullptr);
+  doomed.on_lost({});
+  doomed.on_lost([&](const error&) { told = true; });
+  EXPECT_TRUE(wait_for([&] { return told.load(); }));
+  doomed.on_lost(nullptr);
+}
+
 }  // namespace
 }  // namespace cremone::test

@@ -160,5 +160,42 @@ TEST(AcquireGrant, EndsASingleTryWhenItComesTooLate) {
   EXPECT_TRUE(a.machine.over());
 }
 
+// ---- an owner id that others have seen die ----------------------------------------------------------------
+
+/// The first attempt went unanswered, and so did nothing else for so long that others took its hold over.
+acquisition spent(std::optional<milliseconds> wait) {
+  acquisition a = trying(waiting(wait));
+  EXPECT_EQ(a.unknown(50ms).what, kind::sleep);
+  EXPECT_EQ(a.machine.hint(at(1s)).what, kind::attempt);
+  return a;
+}
+
+TEST(AcquireSpentOwner, StartsAnewWithAnotherOne) {
+  for (const errc gone : {errc::not_held, errc::lost}) {
+    acquisition a = spent(std::nullopt);
+    const acquire_action anew = a.refused(2s, no(gone));
+    EXPECT_EQ(anew.what, kind::attempt);
+    EXPECT_TRUE(anew.withdraw);
+    EXPECT_TRUE(anew.join);
+    const acquire_action yes = a.machine.granted(at(3s), false);
+    EXPECT_EQ(yes.what, kind::succeed);
+    EXPECT_EQ(yes.since, at(2s));
+  }
+}
+
+TEST(AcquireSpentOwner, GivesUpWhenTheTimeIsOver) {
+  acquisition a = spent(2s);
+  const acquire_action end = a.refused(2s, no(errc::not_held));
+  EXPECT_EQ(end.what, kind::fail);
+  EXPECT_EQ(end.why->code(), errc::timed_out);
+  EXPECT_TRUE(end.withdraw);
+}
+
+TEST(AcquireSpentOwner, IsNoReasonToTryAgainForEver) {
+  acquisition a = spent(std::nullopt);
+  ASSERT_EQ(a.refused(2s, no(errc::not_held)).what, kind::attempt);
+  EXPECT_EQ(a.refused(3s, no(errc::not_held)).what, kind::fail);
+}
+
 }  // namespace
 }  // namespace cremone::core

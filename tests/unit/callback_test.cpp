@@ -189,5 +189,14 @@ TEST(Callback, TakesOnlyWhatCanBeCalledLikeThat) {
   EXPECT_FALSE((std::is_constructible_v<callback<int(int)>, int>));
 }
 
+int twice(int n) { return 2 * n; }
+
+TEST(Callback, CallsAFunction) {
+  callback<int(int)> by_name = twice;
+  callback<int(int)> by_pointer = &twice;
+  EXPECT_EQ(by_name(21), 42);
+  EXPECT_EQ(by_pointer(21), 42);
+}
+
 }  // namespace
 }  // namespace cremone

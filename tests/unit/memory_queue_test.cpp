@@ -247,5 +247,36 @@ TEST(MemoryWaiter, MayLeave) {
   EXPECT_EQ(d.version()->owner, owner(1)) << "the holder is not touched";
 }
 
+// ---- a crowd ----------------------------------------------------------------------------------------------
+
+TEST(MemoryQueue, KeepsTheOrderOfACrowdThatComesAndGoes) {
+  constexpr std::uint32_t count = 300;
+  desk d = held_with({});
+  for (std::uint32_t who = 2; who < count; ++who) {
+    EXPECT_EQ(place_in(d.wait(who)), who - 2);
+  }
+  for (std::uint32_t who = 3; who < count; who += 2) {
+    EXPECT_TRUE(was_done(d.release(who)));  // gives up
+  }
+  std::uint32_t holder = 1;
+  for (std::uint32_t who = 2; who < count; who += 2) {
+    EXPECT_EQ(place_in(d.wait(count - 2)), (count - 2 - who) / 2);
+    ASSERT_TRUE(was_done(d.release(holder)));
+    ASSERT_EQ(grant_in(d.wait(who)).ticket, who) << "tickets are given in the order of arrival";
+    holder = who;
+  }
+  EXPECT_TRUE(queue_of(d).empty());
+}
+
+TEST(MemoryQueue, LetsOneBackInAtItsOldPlaceThatHadMissedItsTurn) {
+  desk d = freed_with({2, 3, 4});
+  d.pass(2 * claim_time);
+  ASSERT_TRUE(granted(d.wait(4))) << "the two ahead had their time";
+  EXPECT_EQ(place_in(d.wait(3)), 0U) << "2 is out of the reckoning";
+  EXPECT_EQ(place_in(d.wait(2)), 0U);
+  EXPECT_EQ(place_in(d.wait(3)), 1U) << "2 is back";
+  EXPECT_EQ(queue_of(d), (std::vector<owner_id>{owner(2), owner(3)}));
+}
+
 }  // namespace
 }  // namespace cremone::memory

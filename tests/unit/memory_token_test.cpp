@@ -2,6 +2,7 @@
 //
 // Checks fenced order in the memory store: each token is greater than every earlier one of its lock, whatever the wall
 // clock does and however much was forgotten. Who gets the lock is checked beside this.
+#include "backends/memory/backend.hpp"
 #include "unit/memory_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -130,6 +131,18 @@ TEST(MemoryToken, GrowsAlsoAfterAnEvictedLockWasForgotten) {
   EXPECT_EQ(token_in(got).value(), 78U) << "the floor is what the shard remembers";
   ASSERT_TRUE(was_done(state.evict({owner(1), 0}, d.time, nobody)));
   EXPECT_EQ(state.last().value(), 79U) << "and this is what it will remember";
+}
+
+// A store goes with its last client. The next one of that name, or of another, has to go on from there.
+TEST(MemoryToken, GrowsAlsoWhenTheStoreIsMadeAnewWithTheClockBack) {
+  desk d;
+  const auto first = [&](const char* name, microseconds wall) {
+    return token_in(shared_store(name)->try_acquire(d.request(1), {d.time.now, wall_time(wall)}));
+  };
+  const fence_token before = first("gone", microseconds(9'000'000'000));
+  const fence_token after = first("gone", microseconds(1));
+  EXPECT_GT(after, before);
+  EXPECT_GT(first("another", microseconds(1)), after);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace cremone::core {
 namespace {
@@ -127,33 +128,54 @@ TEST(Observations, AreBounded) {
   }
 }
 
-TEST(Observations, ForgetTheOldestFirstWhenFull) {
+TEST(Observations, KeepWhatIsStillAskedAboutWhenFull) {
   observations seen(usual_drift);
   fill(seen);
-  (void)seen.note("one too many", version(0), at(5s));
-  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(1ms) + silence) << "the second oldest is still known";
-  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(6s) + silence)
-      << "the oldest was forgotten, which is later";
+  EXPECT_EQ(seen.note("one too many", version(0), at(5s)), at(5s) + silence);
+  EXPECT_EQ(seen.note("one too many", version(0), at(6s)), at(6s) + silence) << "it was not remembered";
+  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(0s) + silence);
 }
 
-TEST(Observations, TakeAHoldThatMovedOnForYoung) {
+TEST(Observations, MakeRoomByTheOneLongestNotAskedAbout) {
   observations seen(usual_drift);
   fill(seen);
-  (void)seen.note("0", version(1), at(5s));
-  (void)seen.note("one too many", version(0), at(5s));
-  EXPECT_EQ(seen.note("0", version(1), at(6s)), at(5s) + silence);
-  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(6s) + silence);
+  (void)seen.note("0", version(0), at(5s));  // its watcher lives
+  const auto later = at(1ms) + observations::unwatched_after;
+  (void)seen.note("one too many", version(0), later - 1ns);
+  EXPECT_EQ(seen.note("one too many", version(0), later), later + silence)
+      << "a moment ago there was no room";
+  EXPECT_EQ(seen.note("one too many", version(0), later + 1s), later + silence);
+  EXPECT_EQ(seen.note("0", version(0), later), at(0s) + silence);
+  EXPECT_EQ(seen.note("2", version(0), later), at(2ms) + silence);
+  EXPECT_EQ(seen.note("1", version(0), later), later + silence) << "forgotten, which is later";
+  EXPECT_EQ(seen.size(), observations::max_size);
 }
 
-TEST(Observations, TakeALockThatWasForgottenAndSeenAgainForYoung) {
+TEST(Observations, FindRoomInAPlaceThatWasGivenBack) {
   observations seen(usual_drift);
   fill(seen);
   seen.forget("0");
-  (void)seen.note("0", version(0), at(5s));
   (void)seen.note("one too many", version(0), at(5s));
-  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(5s) + silence);
-  EXPECT_EQ(seen.note("1", version(0), at(6s)), at(6s) + silence);
-  EXPECT_EQ(seen.size(), observations::max_size);
+  EXPECT_EQ(seen.note("one too many", version(0), at(6s)), at(5s) + silence);
+}
+
+TEST(Observations, LetEachOfACrowdOfDeadHoldersRipenInTheEnd) {
+  observations seen(usual_drift);
+  std::vector<std::string> dead;
+  for (std::size_t i = 0; i < 3 * observations::max_size; ++i) {
+    dead.push_back(std::to_string(i));
+  }
+  instant now = at(0s);
+  for (int round = 0; !dead.empty(); ++round, now += 3s) {
+    ASSERT_LT(now, at(0s) + 5 * silence) << dead.size() << " are still not ripe";
+    std::erase_if(dead, [&](const std::string& name) {
+      const bool ripe = now >= seen.note(name, version(0), now);
+      if (ripe) {
+        seen.forget(name);
+      }
+      return ripe;
+    });
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace cremone {
 namespace {
@@ -166,6 +167,21 @@ TEST(Result, CarriesWhatCannotBeCopied) {
   const result<std::unique_ptr<int>> moved = std::move(r);
   ASSERT_TRUE(moved);
   EXPECT_EQ(**moved, 7);
+}
+
+template <class T>
+concept can_be_asked = requires(T t) {
+  static_cast<bool>(std::forward<T>(t));
+};
+
+TEST(Result, CannotBeAskedAndThrownAwayInOne) {
+  static_assert(!can_be_asked<result<int>>, "if (locks.acquire(name)) would drop the lease at once");
+  static_assert(can_be_asked<result<int>&>);
+  static_assert(can_be_asked<result<void>>);
+  const result<int> yes = 1;
+  const result<int> no = error(errc::busy);
+  EXPECT_TRUE(yes ? true : false);
+  EXPECT_FALSE(no ? true : false);
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 //
 // Checks the nouns: names, owner ids, tokens and modes, how they compare and are written, and that they cannot be mixed
 // up. Which names are valid is decided and tested elsewhere.
+#include <cremone/result.hpp>
 #include <cremone/types.hpp>
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <unordered_set>
@@ -72,6 +74,13 @@ TEST(Types, DoNotTurnIntoEachOther) {
   EXPECT_FALSE((std::is_convertible_v<owner_id::bytes, owner_id>));
   EXPECT_FALSE((std::is_constructible_v<lock_name, owner_id>));
   EXPECT_FALSE((std::is_constructible_v<owner_id, std::string>));
+}
+
+TEST(Printing, ShowsWhatAPersonWouldWrite) {
+  std::ostringstream out;
+  out << lock_name("nightly") << ' ' << fence_token(42) << ' ' << owner_id{} << ' '
+      << error(errc::busy, "no");
+  EXPECT_EQ(out.str(), "nightly 42 " + owner_id{}.hex() + " busy: no");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include "base/process.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -63,11 +65,28 @@ namespace {
 
 /// The stores of one process, by name.
 struct registry {
+  struct lodging {
+    std::unique_ptr<store> kept;
+    std::size_t users = 0;
+  };
+  using lodgings = std::map<std::string, lodging>;
+
   const std::uint64_t process = process_stamp();
   const registry* inherited = nullptr;  // the parent's, kept reachable for leak checkers
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<store>> stores;
+  lodgings stores;
+  fence_token highest;  // of the stores that are gone
 };
+
+void leave(registry& r, registry::lodgings::iterator at) {
+  std::unique_ptr<store> last;  // destroyed without the mutex
+  const std::lock_guard lock(r.mutex);
+  if (--at->second.users == 0) {
+    last = std::move(at->second.kept);
+    r.highest = std::max(r.highest, last->highest());
+    r.stores.erase(at);
+  }
+}
 
 /// The one global of the library: two clients of memory:// in a process must exclude each other, wherever in the
 /// program they were opened. A forked child starts anew, and leaves its parent's alone: that mutex, and those of
@@ -89,14 +108,16 @@ registry& this_process_registry() {
 
 std::shared_ptr<store> shared_store(const std::string& name) {
   registry& r = this_process_registry();
-  const std::lock_guard lock(r.mutex);
-  std::weak_ptr<store>& slot = r.stores[name];
-  auto found = slot.lock();
-  if (!found) {
-    found = std::make_shared<store>();
-    slot = found;
+  registry::lodgings::iterator at;
+  {
+    const std::lock_guard lock(r.mutex);
+    at = r.stores.try_emplace(name).first;
+    if (!at->second.kept) {
+      at->second.kept = std::make_unique<store>(store_limits{}, r.highest);
+    }
+    ++at->second.users;
   }
-  return found;
+  return {at->second.kept.get(), [&r, at](store*) { leave(r, at); }};
 }
 
 }  // namespace cremone::memory

@@ -39,7 +39,8 @@ class memory_backend final : public backend {
   std::atomic<bool> closed_ = false;
 };
 
-/// The store of this name in this process, made when first asked for and gone with its last client.
+/// The store of this name in this process, made when first asked for and gone with its last client. One made anew
+/// gives higher tokens than any before it, whatever the clock does.
 [[nodiscard]] std::shared_ptr<store> shared_store(const std::string& name);
 
 }  // namespace cremone::memory

@@ -2,7 +2,6 @@
 #include "backends/memory/lock_state.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace cremone::memory {
 
@@ -36,7 +35,7 @@ acquire_answer lock_state::try_acquire(const acquire_request& request, const sto
   drop_silent_waiters(time.now);
   const auto me = find_waiter(request.owner);
   if (me != waiters_.end()) {
-    me->missed = false;
+    set_missed(me, false);
   }
   // A free lock is kept for the head; after each claim time for one more. So a dead waiter costs the others its
   // claim time and no more, and a mere try overtakes nobody who is alive.
@@ -58,34 +57,42 @@ acquire_answer lock_state::try_acquire(const acquire_request& request, const sto
 }
 
 /// A new waiter at the end, or the old place with a fresh lease.
-void lock_state::join(queue::iterator me, const acquire_request& request, instant lease_end) {
+void lock_state::join(position me, const acquire_request& request, instant lease_end) {
   if (me == waiters_.end()) {
-    waiters_.push_back({.record = {request.owner, request.mode, next_ticket_++, request.who},
-                        .lease_end = lease_end,
-                        .missed = false,
-                        .wake = request.wake});
+    waiters_.insert({.owner = request.owner,
+                     .place = {.missed = false, .ticket = next_ticket_++},
+                     .lease_end = lease_end,
+                     .mode = request.mode,
+                     .who = request.who,
+                     .wake = request.wake});
   } else {
-    me->lease_end = lease_end;
-    me->wake = request.wake;
+    waiters_.modify(me, [&](waiter& w) {
+      w.lease_end = lease_end;
+      w.wake = request.wake;
+    });
+  }
+}
+
+void lock_state::set_missed(position who, bool missed) {
+  if (who->place.missed != missed) {
+    waiters_.modify(who, [missed](waiter& w) { w.place.missed = missed; });
   }
 }
 
 /// Waiters before this one that still count; all of them for one without a place.
-std::size_t lock_state::ahead_of(queue::iterator me) noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(waiters_.begin(), me, [](const waiter& w) { return !w.missed; }));
+std::size_t lock_state::ahead_of(position me) const {
+  return waiters_.rank(me == waiters_.end() ? waiters_.lower_bound(rank{.missed = true, .ticket = 0}) : me);
 }
 
-grant lock_state::give(const acquire_request& request, queue::iterator me, wall_time wall,
-                       fence_token floor) {
-  for (auto w = waiters_.begin(); w != me; ++w) {
-    w->missed = true;  // they had their time
+grant lock_state::give(const acquire_request& request, position me, wall_time wall, fence_token floor) {
+  for (std::size_t ahead = ahead_of(me); ahead > 0; --ahead) {
+    set_missed(waiters_.begin(), true);  // they had their time
   }
   std::uint64_t ticket = 0;
   if (me == waiters_.end()) {
     ticket = next_ticket_++;
   } else {
-    ticket = me->record.ticket;
+    ticket = me->place.ticket;
     waiters_.erase(me);
   }
   // Wall time keeps the order when a store is made anew; the counter keeps it when the clock steps back. A clock
@@ -149,15 +156,12 @@ void lock_state::free_up(instant now, sink& next) {
 }
 
 /// Whom to wake. One that can no longer be told is passed over, but keeps its ticket should it ask again.
-lock_state::sink lock_state::first_reachable() noexcept {
-  for (waiter& w : waiters_) {
-    if (w.missed) {
-      continue;
-    }
-    if (sink found = w.wake.lock()) {
+lock_state::sink lock_state::first_reachable() {
+  while (!waiters_.empty() && !waiters_.begin()->place.missed) {
+    if (sink found = waiters_.begin()->wake.lock()) {
       return found;
     }
-    w.missed = true;
+    set_missed(waiters_.begin(), true);
   }
   return nullptr;
 }
@@ -182,7 +186,8 @@ void lock_state::bury(const owner_id& owner, bool was_holder) {
 }
 
 void lock_state::drop_silent_waiters(instant now) {
-  waiters_.remove_if([now](const waiter& w) { return w.lease_end <= now; });
+  auto& leases = waiters_.get<by_lease>();
+  leases.erase(leases.begin(), leases.upper_bound(now));
 }
 
 bool lock_state::idle(instant now) {
@@ -190,9 +195,8 @@ bool lock_state::idle(instant now) {
   return !holder_ && waiters_.empty();
 }
 
-lock_state::queue::iterator lock_state::find_waiter(const owner_id& owner) noexcept {
-  return std::find_if(waiters_.begin(), waiters_.end(),
-                      [&](const waiter& w) { return w.record.owner == owner; });
+lock_state::position lock_state::find_waiter(const owner_id& owner) const {
+  return waiters_.project<by_place>(waiters_.get<by_owner>().find(owner));
 }
 
 lock_record lock_state::describe(const lock_name& name, const store_time& time) {
@@ -202,8 +206,10 @@ lock_record lock_state::describe(const lock_name& name, const store_time& time) 
     out.holders.push_back(*holder_);
   }
   for (const waiter& w : waiters_) {
-    out.waiters.push_back(w.record);
+    out.waiters.push_back({w.owner, w.mode, w.place.ticket, w.who});
   }
+  std::sort(out.waiters.begin(), out.waiters.end(),
+            [](const waiter_record& a, const waiter_record& b) { return a.ticket < b.ticket; });
   return out;
 }
 

@@ -8,11 +8,15 @@
 #include <cremone/record.hpp>
 #include <cremone/types.hpp>
 
+#include <boost/multi_index/member.hpp>
+#include <boost/multi_index/ordered_index.hpp>
+#include <boost/multi_index/ranked_index.hpp>
+#include <boost/multi_index_container.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <memory>
 #include <optional>
 
@@ -48,30 +52,55 @@ class lock_state {
   [[nodiscard]] fence_token last() const noexcept { return last_; }
 
  private:
-  struct waiter {
-    waiter_record record;
-    instant lease_end{};
+  /// Those who count come first, each group by ticket.
+  struct rank {
     bool missed = false;  // let its claim time pass; out of the reckoning until it asks again
-    std::weak_ptr<hint_sink> wake;
+    std::uint64_t ticket = 0;
+
+    friend auto operator<=>(const rank&, const rank&) = default;
   };
-  using queue = std::list<waiter>;
+
+  struct waiter {
+    owner_id owner{};
+    rank place{};
+    instant lease_end{};
+    cremone::mode mode{};
+    owner_data who{};
+    std::weak_ptr<hint_sink> wake{};
+  };
+
+  // A crowd of thousands at one lock is where a lock must not slow down: no step looks at all of them.
+  struct by_place {};
+  struct by_owner {};
+  struct by_lease {};
+  using queue = boost::multi_index_container<
+      waiter,
+      boost::multi_index::indexed_by<
+          boost::multi_index::ranked_unique<boost::multi_index::tag<by_place>,
+                                            boost::multi_index::member<waiter, rank, &waiter::place>>,
+          boost::multi_index::ordered_unique<boost::multi_index::tag<by_owner>,
+                                             boost::multi_index::member<waiter, owner_id, &waiter::owner>>,
+          boost::multi_index::ordered_non_unique<
+              boost::multi_index::tag<by_lease>,
+              boost::multi_index::member<waiter, instant, &waiter::lease_end>>>>;
+  using position = queue::iterator;  // by place
 
   [[nodiscard]] bool dead(const owner_id& owner) const noexcept;
   void bury(const owner_id& owner, bool was_holder);
   void drop_silent_waiters(instant now);
-  [[nodiscard]] queue::iterator find_waiter(const owner_id& owner) noexcept;
-  void join(queue::iterator me, const acquire_request& request, instant lease_end);
-  [[nodiscard]] std::size_t ahead_of(queue::iterator me) noexcept;
-  [[nodiscard]] grant give(const acquire_request& request, queue::iterator me, wall_time wall,
-                           fence_token floor);
+  [[nodiscard]] position find_waiter(const owner_id& owner) const;
+  void set_missed(position who, bool missed);
+  void join(position me, const acquire_request& request, instant lease_end);
+  [[nodiscard]] std::size_t ahead_of(position me) const;
+  [[nodiscard]] grant give(const acquire_request& request, position me, wall_time wall, fence_token floor);
   void free_up(instant now, sink& next);
-  [[nodiscard]] sink first_reachable() noexcept;
+  [[nodiscard]] sink first_reachable();
 
   std::optional<hold_record> holder_;
   fence_token last_;                      // highest token given for this name
   std::deque<owner_id> dead_holders_;     // owner ids released or evicted, latest last
   std::deque<owner_id> dead_contenders_;  // owner ids that were released without a hold
-  queue waiters_;                         // by ticket
+  queue waiters_;
   std::uint64_t next_ticket_ = 1;
   instant free_since_{};
 };

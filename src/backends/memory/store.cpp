@@ -5,6 +5,12 @@
 
 namespace cremone::memory {
 
+store::store(const store_limits& limits, fence_token floor) noexcept : limits_(limits) {
+  for (shard& s : shards_) {
+    s.high = floor;
+  }
+}
+
 acquire_answer store::try_acquire(const acquire_request& request, const store_time& time) {
   shard& s = shard_of(request.name);
   const std::lock_guard lock(s.mutex);
@@ -104,6 +110,15 @@ std::vector<lock_record> store::list(const store_time& time) {
     }
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+fence_token store::highest() {
+  fence_token all;
+  for (shard& s : shards_) {
+    const std::lock_guard lock(s.mutex);
+    all = std::max(all, s.high);
+  }
   return all;
 }
 

@@ -21,7 +21,8 @@ namespace cremone::memory {
 /// Threads: all members from any thread. Hints are sent with no lock held.
 class store {
  public:
-  explicit store(const store_limits& limits = {}) noexcept : limits_(limits) {}
+  /// `floor`: no token at or below it is ever given.
+  explicit store(const store_limits& limits = {}, fence_token floor = {}) noexcept;
 
   [[nodiscard]] const store_limits& limits() const noexcept { return limits_; }
 
@@ -31,6 +32,9 @@ class store {
   [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time);
   [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
   [[nodiscard]] std::vector<lock_record> list(const store_time& time);
+
+  /// No token given so far is higher.
+  [[nodiscard]] fence_token highest();
 
   /// Locks remembered, idle ones included. Tends to those in use plus a constant.
   [[nodiscard]] std::size_t remembered();
