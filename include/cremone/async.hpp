@@ -15,9 +15,11 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/executor.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/require.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <exception>
@@ -88,14 +90,28 @@ class cancel_switch {
   callback<void()> cancel_;
 };
 
+/// As asio::post, also for the executor of an any_completion_handler, which does not say whether it runs `f` inside
+/// execute(): on the callback thread it cannot be inside the initiating call.
+template <class Executor, class F>
+void post_to(const Executor& executor, const std::shared_ptr<engine>& e, F&& f) {
+  namespace execution = boost::asio::execution;
+  if constexpr (execution::is_executor_v<Executor> &&
+                !boost::asio::can_require_v<Executor, execution::blocking_t::never_t>) {
+    callback_executor(e).execute(
+        [executor, f = std::forward<F>(f)]() mutable { executor.execute(std::move(f)); });
+  } else {
+    boost::asio::post(executor, std::forward<F>(f));
+  }
+}
+
 /// Wraps a handler so that it can be completed from any of our threads: it is posted to its own executor, which
 /// has work until then, and never called inside the initiating function.
 template <class Result, class Handler>
 [[nodiscard]] callback<void(Result)> posted(const std::shared_ptr<engine>& e, Handler handler) {
   auto executor = boost::asio::get_associated_executor(handler, callback_executor(e));
   auto tracked = boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
-  return [tracked, handler = std::move(handler)](Result r) mutable {
-    boost::asio::post(tracked, [handler = std::move(handler), r = std::move(r)]() mutable {
+  return [tracked, e, handler = std::move(handler)](Result r) mutable {
+    post_to(tracked, e, [handler = std::move(handler), r = std::move(r)]() mutable {
       if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
         slot.clear();
       }
@@ -108,8 +124,9 @@ template <class Result, class Handler>
 
 /// Acquires as client::acquire does, without blocking. Completes with `result<lease>`.
 ///
-/// - The handler runs on its associated executor; without one, on the client's callback thread, where it may take
-///   its time. Never inside this call, unless the process can start no thread at all.
+/// - The handler runs on its associated executor; without one, on the client's callback thread, one after another,
+///   where it may take its time. Once the client is closed there is no such thread, and handlers run on Asio's system
+///   executor, perhaps at once. Never inside this call, unless the process can start no thread at all.
 /// - Cancellation (any type) through the handler's cancellation slot ends it with *cancelled*.
 /// - The executor must outlive the operation, as Asio wants it everywhere: before an io_context goes, cancel what
 ///   completes on it, or close the client, and run it until that has come.

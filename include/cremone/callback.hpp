@@ -33,6 +33,9 @@ class callback<R(Args...)> {
     requires(!std::is_same_v<std::remove_cvref_t<F>, callback> && std::is_invocable_r_v<R, F&, Args...>)
   callback(F&& f) {
     using stored = std::decay_t<F>;  // a function is kept as a pointer to it
+    if (is_empty(f)) {
+      return;
+    }
     if constexpr (fits<stored>) {
       ::new (static_cast<void*>(&space_)) stored(std::forward<F>(f));
       table_ = &inside<stored>;
@@ -59,6 +62,18 @@ class callback<R(Args...)> {
   R operator()(Args... args) { return table_->call(&space_, std::forward<Args>(args)...); }
 
  private:
+  /// A null function pointer or an empty std::function makes an empty callback.
+  template <class F>
+  [[nodiscard]] static bool is_empty(const F& f) noexcept {
+    if constexpr (std::is_pointer_v<F>) {
+      return f == nullptr;
+    } else if constexpr (requires { f.operator bool(); }) {
+      return !static_cast<bool>(f);
+    } else {
+      return false;
+    }
+  }
+
   struct operations {
     R (*call)(void*, Args&&...);
     void (*move)(void* to, void* from) noexcept;

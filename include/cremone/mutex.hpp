@@ -80,15 +80,15 @@ class mutex_base {
 ///   the store cannot answer; with std's *resource_deadlock_would_occur* when this thread has the lock already.
 /// - `try_lock`, `try_lock_for`, `try_lock_until` return false when another holder is in the way.
 /// - `unlock()` is noexcept. It does nothing in a thread that has not locked.
-/// - The constructor throws `lock_error` for a name or ttl that no call would take.
+/// - The constructor throws `lock_error` for a name or options that the store of an open client would not take.
 /// - Unlike a std mutex the lock can be *lost* while it is held: ask `held()`, or hand `get_stop_token()` and
 ///   `token()` to the work.
 ///
 /// | this thread          | lock()            | try_lock…()              | unlock()    | held() | token()  |
 /// |----------------------|-------------------|--------------------------|-------------|--------|----------|
 /// | has not locked       | waits → has locked | true → has locked, or false | nothing  | false  | 0        |
-/// | has locked           | throws deadlock   | false; timed ones throw deadlock | → has not | true | its own |
-/// | has locked and lost it | throws deadlock | false; timed ones throw deadlock | → has not | false | its own |
+/// | has locked           | throws deadlock   | false; throws deadlock if it would wait | → has not | true | its own |
+/// | has locked and lost it | throws deadlock | false; throws deadlock if it would wait | → has not | false | its own |
 /// | is in a forked child | throws unsupported | throws unsupported      | nothing     | false  | 0        |
 ///
 /// Threads: one object may be shared by all threads; they exclude each other as processes do. A thread unlocks

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace cremone::core {
 
@@ -108,9 +109,11 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   }
 
   instant ripe = instant::max();
-  if (settings_.observed_takeover) {
+  if (settings_.observed_takeover && r.why.code() == errc::busy) {
+    watch(now, r.holders);
+    seen.forget_all_but(settings_.name, r.holders);
     for (const hold_record& holder : r.holders) {
-      const instant from = seen.note(settings_.name, holder, now);
+      const instant from = std::min(seen.note(settings_.name, holder, now), ripe_at(holder));
       if (tried_to_evict_ == holder.version) {
         continue;  // it is still there; ask again after a pause, not in a busy loop
       }
@@ -136,6 +139,23 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
   }
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// A waiter remembers by itself since when it has seen whom: its client's table, which is for those who try and come
+/// again, may be full.
+void acquire::watch(instant now, std::span<const hold_record> holders) {
+  const auto before = std::exchange(watched_, {});
+  for (const hold_record& holder : holders) {
+    const auto known = std::find_if(before.begin(), before.end(),
+                                    [&](const sight& s) { return s.version == holder.version; });
+    watched_.push_back({holder.version, known == before.end() ? now : known->first});
+  }
+}
+
+instant acquire::ripe_at(const hold_record& holder) const {
+  const auto known = std::find_if(watched_.begin(), watched_.end(),
+                                  [&](const sight& s) { return s.version == holder.version; });
+  return known->first + silence_of(holder.ttl, settings_.drift_ppm);  // just noted
 }
 
 /// How long a waiter may sleep when no hint comes. Hints are hints; nothing rests on them.

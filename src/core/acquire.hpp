@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace cremone::core {
 
@@ -66,7 +67,7 @@ struct acquire_action {
 
 /// | state    | start   | granted                    | refused                          | unknown         | hint    | tick            | cancel  |
 /// |----------|---------|----------------------------|----------------------------------|-----------------|---------|-----------------|---------|
-/// | new      | attempt | –                          | –                                | –               | –       | –               | –       |
+/// | new      | attempt | –                          | –                                | –               | –       | –               | fail    |
 /// | trying   | –       | succeed; attempt anew if the validity is over | evict, sleep, attempt (anew if our id is spent) or fail | sleep or fail | noted | fail if too late | fail |
 /// | evicting | –       | –                          | attempt                          | attempt         | noted   | fail if too late | fail   |
 /// | sleeping | –       | –                          | –                                | –               | attempt | attempt or fail | fail    |
@@ -97,6 +98,11 @@ class acquire {
  private:
   enum class phase : std::uint8_t { fresh, trying, evicting, sleeping, over };
 
+  struct sight {
+    hold_version version;
+    instant first;
+  };
+
   [[nodiscard]] bool one_try() const noexcept {
     return settings_.wait && *settings_.wait == std::chrono::milliseconds::zero();
   }
@@ -106,6 +112,8 @@ class acquire {
   [[nodiscard]] acquire_action wait_or_fail(instant now, instant wake);
   [[nodiscard]] acquire_action give_up();
   [[nodiscard]] bool out_of_time(instant now) const noexcept;
+  void watch(instant now, std::span<const hold_record> holders);
+  [[nodiscard]] instant ripe_at(const hold_record& holder) const;
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;
 
   acquire_settings settings_;
@@ -120,6 +128,7 @@ class acquire {
   std::optional<instant> unsettled_;
   std::optional<error> trouble_;  // why the store could not be asked last time; empty after an answer
   std::optional<hold_version> tried_to_evict_;  // since the last sleep
+  std::vector<sight> watched_;                  // those who were in the way last time
   bool queued_ = false;                         // the store may know us as a waiter
   bool hinted_ = false;                         // our turn may have come while an answer was on its way
 };

@@ -3,6 +3,9 @@
 
 #include "core/validity.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cremone::core {
 
 instant observations::note(const lock_name& name, const hold_record& hold, instant now) {
@@ -13,38 +16,48 @@ instant observations::note(const lock_name& name, const hold_record& hold, insta
     if (!make_room(now)) {
       return now + silence;  // as if seen for the first time; it will be, when there is room
     }
-    asked_.push_back(k);
-    found = seen_.emplace(k, sight{hold.version.seq, now, now, std::prev(asked_.end())}).first;
-  } else if (found->second.seq != hold.version.seq) {
-    found->second.seq = hold.version.seq;  // it lives: start over
-    found->second.first = now;
+    silent_.push_back(k);
+    found = seen_.emplace(k, sight{hold.version.seq, now, now, false, std::prev(silent_.end())}).first;
   }
-  found->second.latest = now;
-  asked_.splice(asked_.end(), asked_, found->second.turn);
-  return found->second.first + silence;
+  sight& s = found->second;
+  std::list<key>& from = s.lives ? living_ : silent_;
+  if (s.seq != hold.version.seq) {
+    s.seq = hold.version.seq;  // start over
+    s.first = now;
+    s.lives = true;
+  }
+  s.latest = now;
+  std::list<key>& to = s.lives ? living_ : silent_;
+  to.splice(to.end(), from, s.turn);
+  return s.first + silence;
 }
 
 bool observations::make_room(instant now) {
   if (seen_.size() < max_size) {
     return true;
   }
-  const auto longest = seen_.find(asked_.front());
-  if (now < longest->second.latest + unwatched_after) {
+  const auto candidate = seen_.find(living_.empty() ? silent_.front() : living_.front());
+  if (living_.empty() && now < candidate->second.latest + unwatched_after) {
     return false;
   }
-  seen_.erase(longest);
-  asked_.pop_front();
+  erase(candidate);
   return true;
 }
 
-void observations::forget(const lock_name& name) {
+observations::table::iterator observations::erase(table::iterator at) {
+  (at->second.lives ? living_ : silent_).erase(at->second.turn);
+  return seen_.erase(at);
+}
+
+void observations::forget_all_but(const lock_name& name, std::span<const hold_record> holders) {
   if (seen_.empty()) {
     return;  // the usual case, without building a key
   }
   auto at = seen_.lower_bound(key{name, owner_id{}});
   while (at != seen_.end() && at->first.first == name) {
-    asked_.erase(at->second.turn);
-    at = seen_.erase(at);
+    const bool there = std::any_of(holders.begin(), holders.end(),
+                                   [&](const hold_record& h) { return h.version.owner == at->first.second; });
+    at = there ? std::next(at) : erase(at);
   }
 }
 

@@ -13,28 +13,35 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace cremone::core {
 
 class observations {
  public:
-  /// Bounded. What somebody still asks about is never pushed out, else a crowd of dead holders would push each other
-  /// out for ever and none would be taken over. While full of such, new ones wait their turn: those in it ripen
-  /// first.
+  /// Bounded. When full, room is made by a hold that was seen to live, else by one that nobody asks about any more. A
+  /// silent one that is still asked about stays, else a crowd of the dead would push each other out for ever; while
+  /// full of those, new ones wait their turn, and it comes: those in it ripen.
   static constexpr std::size_t max_size = 4096;
 
   /// Not asked about for this long: whoever watched it has gone. Waiters ask every few seconds.
   static constexpr std::chrono::seconds unwatched_after{10};
 
   explicit observations(std::int64_t drift_ppm) noexcept : drift_ppm_(drift_ppm) {}
+  observations(observations&&) = default;
+  observations& operator=(observations&&) = default;
+  observations(const observations&) = delete;  // it is full of iterators into itself
+  observations& operator=(const observations&) = delete;
+  ~observations() = default;
 
   /// Notes that `hold` was in this version in a reply that has been read by `now`. Returns from when on the hold
   /// may be evicted, if it is never seen in another version: not before ttl(1 + ρ) after the *first* sight.
   instant note(const lock_name& name, const hold_record& hold, instant now);
 
   /// The lock is ours, or that hold is gone: nothing seen of it matters any more.
-  void forget(const lock_name& name);
+  void forget(const lock_name& name) { forget_all_but(name, {}); }
+  void forget_all_but(const lock_name& name, std::span<const hold_record> holders);
 
   [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
 
@@ -44,14 +51,19 @@ class observations {
     std::uint64_t seq;
     instant first;
     instant latest;
+    bool lives;  // it was seen to change
     std::list<key>::iterator turn;
   };
+  using table = std::map<key, sight>;
 
   [[nodiscard]] bool make_room(instant now);
+  table::iterator erase(table::iterator at);
 
   std::int64_t drift_ppm_;
-  std::map<key, sight> seen_;
-  std::list<key> asked_;  // longest not asked about first
+  table seen_;
+  // Each in one of these, the one longest not asked about first.
+  std::list<key> silent_;
+  std::list<key> living_;
 };
 
 }  // namespace cremone::core

@@ -63,26 +63,23 @@ result<void> engine::check(const lock_name& name, const acquire_options& options
 
 std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire_options& options,
                                             callback<void(result<lease>)> done) {
-  ++under_way_;  // before looking whether we are closed: close() waits for what got past that
-  result<void> fine = check(name, options);
-  if (fine && closed()) {
-    fine = client_closed();
-  }
-  if (!fine) {
+  activity counted(*this);  // before looking whether we are closed: close() waits for what got past that
+  if (const result<void> fine = closed() ? client_closed() : check(name, options); !fine) {
     done(fine.error());
-    finished();
     return nullptr;
   }
   owner_data who{me_.host, me_.pid, me_.user, std::string(options.label), env_->wall_now()};
   auto op = std::make_shared<acquire_op>(shared_from_this(), name, options, std::move(who), std::move(done));
+  counted.hand_over();
   op->start();
   return op;
 }
 
 void engine::release(const lock_name& name, const owner_id& owner, std::chrono::milliseconds patience,
                      callback<void(result<void>)> done) {
-  ++under_way_;
+  activity counted(*this);
   const auto op = std::make_shared<release_op>(shared_from_this(), name, owner, patience, std::move(done));
+  counted.hand_over();
   op->start();
   if (op->over()) {
     return;  // the usual case with a store that answers inline
@@ -101,9 +98,9 @@ void engine::release(const lock_name& name, const owner_id& owner, std::chrono::
 }
 
 void engine::end_handle(const std::shared_ptr<hold>& h, callback<void(result<void>)> done) {
-  ++under_way_;  // before the hold leaves the keeper: close() must wait for the release that follows
+  const activity counted(
+      *this);  // before the hold leaves the keeper: close() waits for the release that follows
   part(*h, std::move(done));
-  finished();
 }
 
 void engine::part(hold& h, callback<void(result<void>)> done) {

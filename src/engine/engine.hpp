@@ -84,6 +84,24 @@ class engine : public std::enable_shared_from_this<engine> {
   void finished(const std::shared_ptr<release_op>& op) noexcept;
 
  private:
+  /// Counts one acquisition or release among those under way, for as long as it lives or, once handed over, until the
+  /// operation says finished().
+  class activity {
+   public:
+    explicit activity(engine& e) noexcept : engine_(&e) { ++e.under_way_; }
+    activity(const activity&) = delete;
+    activity& operator=(const activity&) = delete;
+    ~activity() {
+      if (engine_ != nullptr) {
+        engine_->finished();
+      }
+    }
+    void hand_over() noexcept { engine_ = nullptr; }
+
+   private:
+    engine* engine_;
+  };
+
   void part(hold& h, callback<void(result<void>)> done);
 
   const std::uint64_t stamp_ = process_stamp();

@@ -40,6 +40,7 @@ class thread_leases {
   thread_leases(std::shared_ptr<engine> e, lock_name n, const acquire_options& o, bool again)
       : by(std::move(e)), name(std::move(n)), label(o.label), options(o), recursive(again) {
     options.label = label;
+    options.wait = no_wait;  // each call has its own
   }
 
   /// The calling thread's entry, if any; the mutex must be held.
@@ -71,7 +72,11 @@ mutex_base::mutex_base(const client& locks, lock_name name, const acquire_option
   }
 }
 
-mutex_base::~mutex_base() = default;
+mutex_base::~mutex_base() {
+  if (leases_->by && !leases_->by->at_home()) {
+    leak_in_child(leases_->by);  // this may be the last to know it
+  }
+}
 
 void mutex_base::lock() {
   if (!lock_within(forever)) {

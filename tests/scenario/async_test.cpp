@@ -7,11 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
@@ -63,6 +65,22 @@ TEST_F(Async, HandlersWithoutAnExecutorRunOnTheClientsCallbackThread) {
   evicted.on_lost([&](const error&) { lost_on.set_value(std::this_thread::get_id()); });
   evict_holder(locks_, "three");
   EXPECT_EQ(soon(lost_on.get_future()), first.on);
+}
+
+TEST_F(Async, HandlersOfAnErasedTypeRunOnTheirExecutorToo) {
+  using erased = asio::any_completion_handler<void(result<lease>)>;
+  asio::io_context context;
+  bool initiating = true;
+  std::optional<bool> came_inside;
+  asio::post(context, [&] {  // on the very thread where its executor could run it at once
+    async_acquire(locks_, "ledger", {}, erased(asio::bind_executor(context, [&](const result<lease>& r) {
+                    EXPECT_TRUE(r.has_value());
+                    came_inside = initiating;
+                  })));
+    initiating = false;
+  });
+  context.run_for(generous);
+  EXPECT_EQ(came_inside, false);
 }
 
 TEST_F(Async, HandlersRunOnTheExecutorTheyAreBoundTo) {

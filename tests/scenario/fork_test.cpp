@@ -256,5 +256,29 @@ TEST_F(ForkInABusyProcess, LetsTheChildOpenAClientOfItsOwn) {
   expect_parent_unharmed();
 }
 
+/// The mutex is then the last to know its client's engine, whose end would take locks that the parent's threads use.
+TEST_F(ForkInABusyProcess, LetsTheChildDestroyAMutexThatOutlivedItsClient) {
+  {
+    const std::jthread opener([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        (void)open("memory://opened and closed").has_value();
+      }
+    });
+    for (int i = 0; i < 100; ++i) {
+      auto locks = std::make_unique<client>(open("memory://gone").value());
+      auto left = std::make_unique<mutex>(*locks, "ledger");
+      locks.reset();
+      ASSERT_EQ(in_child([&] {
+                  left.reset();
+                  return std::string();
+                }),
+                "")
+          << "fork " << i;
+    }
+  }
+  busy_.clear();
+  expect_parent_unharmed();
+}
+
 }  // namespace
 }  // namespace cremone::test

@@ -109,5 +109,34 @@ TEST(AcquireEviction, IsNotRepeatedInABusyLoop) {
   }
 }
 
+TEST(AcquireTakeover, NeedsNoRoomInTheClientsTable) {
+  acquisition a = trying(waiting(std::nullopt));
+  for (std::size_t i = 0; i < observations::max_size; ++i) {
+    (void)a.seen.note(std::to_string(i), holder(), at(0s));
+  }
+  const std::vector<hold_record> holders = {holder()};
+  ASSERT_EQ(a.refused(1ms, busy(holders, 0)).what, kind::sleep);
+  (void)a.machine.hint(at(holder_silence));
+  ASSERT_EQ(a.refused(holder_silence, busy(holders, 0)).what, kind::sleep) << "1 ms too early";
+  (void)a.machine.hint(at(holder_silence + 1ms));
+  EXPECT_EQ(a.refused(holder_silence + 1ms, busy(holders, 0)).what, kind::evict);
+}
+
+TEST(AcquireTakeover, StartsOverWithAVersionThatChangedWhenTheTableHasNoRoom) {
+  acquisition a = trying(waiting(std::nullopt));
+  for (std::size_t i = 0; i < observations::max_size; ++i) {
+    (void)a.seen.note(std::to_string(i), holder(), at(0s));
+  }
+  const std::vector<hold_record> before = {holder(0)};
+  const std::vector<hold_record> after = {holder(1)};
+  ASSERT_EQ(a.refused(1ms, busy(before, 0)).what, kind::sleep);
+  (void)a.machine.hint(at(1s));
+  ASSERT_EQ(a.refused(1s, busy(after, 0)).what, kind::sleep);
+  (void)a.machine.hint(at(holder_silence + 999ms));
+  ASSERT_EQ(a.refused(holder_silence + 999ms, busy(after, 0)).what, kind::sleep);
+  (void)a.machine.hint(at(holder_silence + 1s));
+  EXPECT_EQ(a.refused(holder_silence + 1s, busy(after, 0)).what, kind::evict);
+}
+
 }  // namespace
 }  // namespace cremone::core

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -196,6 +197,13 @@ TEST(Callback, CallsAFunction) {
   callback<int(int)> by_pointer = &twice;
   EXPECT_EQ(by_name(21), 42);
   EXPECT_EQ(by_pointer(21), 42);
+}
+
+TEST(Callback, IsEmptyWhenMadeFromSomethingEmpty) {
+  int (*nowhere)(int) = nullptr;
+  EXPECT_FALSE(callback<int(int)>(nowhere));
+  EXPECT_FALSE(callback<int(int)>(std::function<int(int)>()));
+  EXPECT_TRUE(callback<int(int)>(std::function<int(int)>(twice)));
 }
 
 }  // namespace

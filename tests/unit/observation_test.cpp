@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -176,6 +177,43 @@ TEST(Observations, LetEachOfACrowdOfDeadHoldersRipenInTheEnd) {
       return ripe;
     });
   }
+}
+
+TEST(Observations, MakeRoomByOneThatWasSeenToLive) {
+  observations seen(usual_drift);
+  fill(seen);
+  (void)seen.note("7", version(1), at(5s));
+  (void)seen.note("one too many", version(0), at(5s));
+  EXPECT_EQ(seen.note("one too many", version(0), at(6s)), at(5s) + silence);
+  EXPECT_EQ(seen.note("7", version(1), at(6s)), at(6s) + silence) << "forgotten, which is later";
+  EXPECT_EQ(seen.note("0", version(0), at(6s)), at(0s) + silence);
+}
+
+TEST(Observations, LetADeadHolderRipenAmongACrowdOfLivingOnes) {
+  observations seen(usual_drift);
+  instant ripe = instant::max();
+  for (int second = 0; second < 30; ++second) {
+    const instant now = at(second * 1s);
+    for (std::size_t i = 0; i < observations::max_size + 100; ++i) {
+      (void)seen.note(std::to_string(i), version(static_cast<std::uint64_t>(second / 3)),
+                      now);  // a renewal each 3 s
+    }
+    if (second >= 10) {
+      ripe = std::min(ripe, seen.note("dead", version(0), now));
+    }
+  }
+  EXPECT_LE(ripe, at(11s) + silence);
+}
+
+TEST(Observations, ForgetHoldersThatAreGone) {
+  observations seen(usual_drift);
+  for (const std::uint32_t who : {1U, 2U, 3U}) {
+    (void)seen.note("lock", hold_of(owner(who), 0, ttl), at(0s));
+  }
+  const std::vector<hold_record> left = {hold_of(owner(2), 0, ttl)};
+  seen.forget_all_but("lock", left);
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen.note("lock", left[0], at(1s)), at(0s) + silence);
 }
 
 }  // namespace

@@ -79,6 +79,9 @@ struct registry {
 };
 
 void leave(registry& r, registry::lodgings::iterator at) {
+  if (r.process != process_stamp()) {
+    return;  // a forked child's copy: the parent's mutex may be locked for ever here
+  }
   std::unique_ptr<store> last;  // destroyed without the mutex
   const std::lock_guard lock(r.mutex);
   if (--at->second.users == 0) {
