@@ -19,13 +19,13 @@ int main() {
 
   auto handler = [&](cremone::result<cremone::lease> lease) {
     if (!lease) {
-      std::cerr << lease.error().message() << '\n';
+      std::cerr << lease.error() << '\n';
       return;
     }
     // Called should the lease be lost, on a thread of the client.
-    lease->on_lost([](const cremone::error& why) { std::cerr << why.message() << '\n'; });
+    lease->on_lost([](const cremone::error& why) { std::cerr << why << '\n'; });
     worked = lease->held();
-    std::cout << "working with token " << lease->token().value() << '\n';
+    std::cout << "working with token " << lease->token() << '\n';
   };  // the lease ends here, and with it the lock is free
 
   cremone::async_acquire(locks, "nightly", {.wait = 2s}, boost::asio::bind_executor(context, handler));

@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 asio::awaitable<void> nightly(cremone::client& locks, bool& worked) {
   auto lease = co_await cremone::async_acquire(locks, "nightly", {.wait = 2s}, asio::use_awaitable);
   if (!lease) {
-    std::cerr << lease.error().message() << '\n';
+    std::cerr << lease.error() << '\n';
     co_return;
   }
-  std::cout << "working with token " << lease->token().value() << '\n';
+  std::cout << "working with token " << lease->token() << '\n';
 
   const auto released = co_await cremone::async_release(std::move(*lease), asio::use_awaitable);
   worked = released.has_value();

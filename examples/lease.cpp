@@ -27,7 +27,7 @@ int main() {
 
   auto lease = locks.acquire("nightly", {.wait = 10s});  // a result: that the lock is busy is an answer
   if (!lease) {
-    std::cerr << lease.error().message() << '\n';
+    std::cerr << lease.error() << '\n';
     return 1;
   }
 
@@ -35,6 +35,6 @@ int main() {
   while (lease->held() && nightly.newest == 0) {  // the lock can be lost: ask before each step
     if (!nightly.write(lease->token())) return 1;
   }
-  std::cout << "written with token " << lease->token().value() << '\n';
+  std::cout << "written with token " << lease->token() << '\n';
   return lease->release() && nightly.newest != 0 ? 0 : 1;  // or let the destructor do it, without the answer
 }

@@ -17,7 +17,7 @@ int main() {
     std::cerr << "the ledger is busy\n";
     return 1;
   }
-  std::cout << "posting with token " << m.token().value() << '\n';
+  std::cout << "posting with token " << m.token() << '\n';
 
   // Unlike a std mutex, this one can be lost while it is held; held() says whether it is still ours.
   if (!m.held()) return 1;

@@ -18,6 +18,8 @@
 
 namespace cremone::core {
 
+/// What one client has seen of all holders, for those who try, go away and come again. One who waits remembers by
+/// itself whom it has seen.
 class observations {
  public:
   /// Bounded. When full, room is made by a hold that was seen to live, else by one that nobody asks about any more. A
@@ -25,7 +27,7 @@ class observations {
   /// full of those, new ones wait their turn, and it comes: those in it ripen.
   static constexpr std::size_t max_size = 4096;
 
-  /// Not asked about for this long: whoever watched it has gone. Waiters ask every few seconds.
+  /// Not asked about for this long: whoever watched it has gone, or comes by too seldom to be counted on.
   static constexpr std::chrono::seconds unwatched_after{10};
 
   explicit observations(std::int64_t drift_ppm) noexcept : drift_ppm_(drift_ppm) {}

@@ -18,7 +18,7 @@ namespace cremone::core {
 
 class release {
  public:
-  enum class next : std::uint8_t { send, sleep, finished };
+  enum class next : std::uint8_t { sleep, finished };
 
   /// Tries for `patience` from `now`: after that long a silent hold may be evicted by anyone.
   release(instant now, std::chrono::milliseconds patience, std::uint64_t seed) noexcept;

@@ -99,7 +99,7 @@ error taken_away(const hold& h, const std::string& detail) {
           "the store gave lock '" + h.name.str() + "' away" + (detail.empty() ? "" : ": " + detail)};
 }
 
-error client_closed(const hold& h) {
+error closed_under(const hold& h) {
   return {errc::lost, "the client of lock '" + h.name.str() + "' was closed"};
 }
 
@@ -265,7 +265,7 @@ std::vector<std::shared_ptr<hold>> keeper::close() {
       hold& h = *due_.begin();
       all.push_back(h.shared_from_this());
       (void)h.dog.abandon();
-      lose(h, client_closed(h));
+      lose(h, closed_under(h));
     }
   }
   for (const auto& h : all) {

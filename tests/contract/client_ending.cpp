@@ -118,6 +118,7 @@ TEST_P(Ending, OfAClientIsFinal) {
   const auto no = ann_.acquire(lock_);
   ASSERT_FALSE(no);
   EXPECT_EQ(no.error().code(), errc::cancelled);
+  EXPECT_EQ(ann_.acquire("").error(), errc::cancelled) << "also where the name would not do";
   EXPECT_EQ(ann_.inspect(lock_).error(), errc::cancelled);
   EXPECT_EQ(ann_.list().error(), errc::cancelled);
   expect_free(lock_);

@@ -20,8 +20,6 @@ inline std::ostream& operator<<(std::ostream& out, instant t) {
 
 inline std::ostream& operator<<(std::ostream& out, errc code) { return out << to_string(code); }
 
-inline std::ostream& operator<<(std::ostream& out, fence_token token) { return out << token.value(); }
-
 namespace testing {
 
 using namespace std::chrono_literals;

@@ -74,6 +74,7 @@ TEST(ValidateName, RefusesEveryControlCharacterAndSaysWhere) {
               HasSubstr("byte 31"))
       << "it parts a slot from its name";
   EXPECT_THAT(complaint_about_name("line\n"), HasSubstr("position 4"));
+  EXPECT_THAT(complaint_about_name("ab\xc2\x9b"), HasSubstr("position 2")) << "U+009B, which terminals obey";
   EXPECT_THAT(complaint_about_name("name"), ::testing::IsEmpty());
 }
 
@@ -127,6 +128,8 @@ TEST(ValidateOptions, AcceptsNoWaitAnyTimeAndForever) {
 TEST(ValidateOptions, RefusesANegativeWait) {
   EXPECT_THAT(complaint_about({.wait = -1ms}), HasSubstr("wait -1 ms"));
   EXPECT_THAT(complaint_about({.wait = milliseconds::min()}), HasSubstr("wait -"));
+  EXPECT_THAT(complaint_about({.wait = -1ms}), HasSubstr("forever"))
+      << "what one who overflowed it had in mind";
 }
 
 TEST(ValidateOptions, AcceptsALabelOfUpToTwoHundredAndFiftySixBytes) {
@@ -144,8 +147,9 @@ TEST(ValidateOptions, RefusesALabelThatIsTooLong) {
 }
 
 TEST(ValidateOptions, RefusesControlCharactersInALabel) {
-  for (const char c : {'\n', '\x1b', '\x1f', '\x7f', '\0'}) {
-    const std::string label = std::string("abc") + c;
+  using namespace std::string_literals;
+  for (const auto& control : {"\n"s, "\x1b"s, "\x1f"s, "\x7f"s, "\0"s, "\xc2\x9b"s}) {
+    const std::string label = "abc" + control;
     const std::string message = complaint_about({.label = label});
     EXPECT_THAT(message, HasSubstr("label"));
     EXPECT_THAT(message, HasSubstr("position 3"));

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks the sentences that people get when an acquire fails: the lock, the store, who is in the way, the time spent.
+#include "engine/describe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace cremone::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr wall_time began{std::chrono::sys_days(std::chrono::year(2026) / 11 / 15) + 21h + 42min + 7s};
+
+const owner_data bob{.host = "web1", .pid = 4711, .user = "bob", .label = "report", .since = began};
+
+/// What one is told who asked for "nightly" when `began` and fails now.
+std::string told(const error& why, const rejection& last_no, std::chrono::microseconds waited) {
+  acquire_request request;
+  request.name = "nightly";
+  request.who.since = began;
+  const error e = describe_failure(why, request, last_no, "memory://", began + waited);
+  EXPECT_EQ(e.code(), why.code());
+  return e.detail();
+}
+
+rejection held_by(std::size_t count) {
+  rejection no;
+  no.holders.resize(count);
+  for (hold_record& h : no.holders) {
+    h.owner = bob;
+  }
+  return no;
+}
+
+TEST(DescribeOwner, NamesWhoWhereWhatForAndSinceWhen) {
+  EXPECT_EQ(describe_owner(bob), "web1 pid 4711 user bob ('report') since 2026-11-15T21:42:07Z");
+  owner_data plain = bob;
+  plain.label.clear();
+  EXPECT_EQ(describe_owner(plain), "web1 pid 4711 user bob since 2026-11-15T21:42:07Z");
+}
+
+TEST(DescribeFailure, OfABusyLockNamesTheHolder) {
+  EXPECT_EQ(told(error(errc::busy), held_by(1), 0s),
+            "lock 'nightly' at memory:// is held by " + describe_owner(bob));
+  EXPECT_EQ(told(error(errc::busy), held_by(3), 0s),
+            "lock 'nightly' at memory:// is held by " + describe_owner(bob) + " and 2 more");
+}
+
+TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {
+  EXPECT_EQ(told(error(errc::busy), {}, 0s),
+            "lock 'nightly' at memory:// is promised to others who wait for it");
+}
+
+TEST(DescribeFailure, SaysHowLongOneHasWaited) {
+  const auto waited = [](std::chrono::microseconds t) {
+    const std::string text = told(error(errc::timed_out), held_by(1), t);
+    return text.substr(text.rfind("; waited "));
+  };
+  EXPECT_EQ(waited(0s), "; waited 0 ms");
+  EXPECT_EQ(waited(250ms), "; waited 250 ms");
+  EXPECT_EQ(waited(1s), "; waited 1.0 s");
+  EXPECT_EQ(waited(90s), "; waited 90.0 s");
+  EXPECT_EQ(waited(-5s), "; waited 0 ms") << "the wall clock stepped back";
+}
+
+TEST(DescribeFailure, KeepsTheStoresWords) {
+  EXPECT_EQ(told(error(errc::unreachable, "connection refused"), {}, 2s),
+            "lock 'nightly' at memory://: connection refused (after 2.0 s)");
+  EXPECT_EQ(told(error(errc::cancelled, "stop was requested"), {}, 2s),
+            "lock 'nightly' at memory://: stop was requested; waited 2.0 s");
+}
+
+}  // namespace
+}  // namespace cremone::detail
