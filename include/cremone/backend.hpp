@@ -101,6 +101,9 @@ struct release_request {
 struct traits {
   /// For messages; no secrets in it: "memory://".
   std::string store;
+  /// Tells this store, in this life of it, from all others, so that what was seen of its holders can be remembered
+  /// for the next process. Empty: the store ends with this process.
+  std::string identity;
   /// Never waits on a network: answers before the call returns, on the caller's thread.
   bool answers_inline = false;
   /// Keeps a queue; a grant goes to its head.
@@ -138,7 +141,8 @@ struct traits {
 /// | try_acquire | granted, token assigned       | busy + holders + place, or why not        |
 /// | renew       | version moved on              | lost: not the holder any more             |
 /// | release     | hold or queue place removed   | not_held: there was neither               |
-/// | evict       | that one hold removed         | not_held: no hold has this version        |
+/// | evict       | that one hold removed         | not_held: no hold has this version; busy: spared |
+/// | force       | that one hold removed         | not_held: no hold has this version        |
 class backend {
  public:
   backend() = default;
@@ -159,6 +163,16 @@ class backend {
 
   /// Remove one hold, if and only if its version is still this one (compare-and-set).
   virtual void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) = 0;
+
+  /// The same by order of a person, also where evict() spares a holder that the store knows to be at work.
+  virtual void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
+    evict(name, version, std::move(reply));
+  }
+
+  /// A descriptor for client::lifeline().
+  [[nodiscard]] virtual result<int> lifeline() {
+    return error(errc::unsupported, "this store cannot tell whether a process lives");
+  }
 
   /// What is known about one lock; empty lists when nothing is.
   virtual void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) = 0;

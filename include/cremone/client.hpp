@@ -8,8 +8,10 @@
 #include <cremone/record.hpp>
 #include <cremone/result.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -66,6 +68,20 @@ class client {
 
   /// Every lock that is held or waited for, ordered by name.
   [[nodiscard]] result<std::vector<lock_record>> list() const;
+
+  /// Takes the lock away from whoever holds it, by order of a person who knows that the holder is gone or must go.
+  /// Returns how many holds were removed; *not_held* when there was none. A holder that is alive after all learns of
+  /// it with its next renewal, and its token is past: only a resource that checks tokens is safe from it.
+  [[nodiscard]] result<std::size_t> force_release(const lock_name& name) const;
+
+  /// A descriptor that keeps this client's locks from being taken for abandoned while any process has it open. Let a
+  /// child process inherit it, and close it here: should this process be killed, its locks stay held until the child
+  /// ends. The caller owns it; it is close-on-exec, which the child has to clear. *unsupported* where the store
+  /// cannot tell whether a process lives.
+  [[nodiscard]] result<int> lifeline() const;
+
+  /// The store, for messages: no secrets in it. Empty for a client that was moved from or never opened.
+  [[nodiscard]] std::string store() const;
 
   /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are requested), waits up
   /// to 1 s for the store to answer, and ends the client's threads. Returns within 2 s whatever the store does.

@@ -25,6 +25,6 @@ namespace cremone {
 /// it and what there is) and *misconfigured* (the system has no descriptor or thread left for it).
 ///
 ///     auto locks = cremone::open("memory://").value();
-[[nodiscard]] result<client> open(std::string_view url_text);
+[[nodiscard]] result<client> open(std::string_view url_text = {});
 
 }  // namespace cremone

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cremone {
@@ -31,6 +32,17 @@ struct hold_version {
   friend bool operator==(const hold_version&, const hold_version&) = default;
 };
 
+/// What the store can tell of a holder beyond its record. Most can tell nothing; where all clients share a kernel
+/// (SQLite), the kernel knows.
+enum class liveness : std::uint8_t {
+  untold,        ///< nobody can tell; silence for the whole ttl decides
+  alive,         ///< its process is there, running or stopped
+  command_only,  ///< its process is gone, and the command that it ran for lives on: still held
+  dead,          ///< nothing of it is left; the next who asks for the lock frees it
+};
+
+[[nodiscard]] std::string_view to_string(liveness l) noexcept;
+
 /// One holder of a lock.
 struct hold_record {
   hold_version version{};
@@ -38,6 +50,7 @@ struct hold_record {
   std::chrono::milliseconds ttl{};
   fence_token token{};
   owner_data owner{};
+  cremone::liveness liveness = liveness::untold;
 };
 
 /// One who waits in the store's queue. Lower tickets came earlier.

@@ -48,6 +48,16 @@ result<T> ask(detail::engine& e, Ask&& question) {
                                       std::to_string(question_bound.count()) + " ms");
 }
 
+result<void> plain(const answer& a) {
+  if (const auto* no = std::get_if<refused>(&a)) {
+    return no->why;
+  }
+  if (const auto* nobody_knows = std::get_if<unknown>(&a)) {
+    return nobody_knows->why;
+  }
+  return {};
+}
+
 }  // namespace
 
 client& client::operator=(client&& other) noexcept {
@@ -107,6 +117,39 @@ result<std::vector<lock_record>> client::list() const {
   return ask<std::vector<lock_record>>(*engine_,
                                        [&](auto reply) { engine_->store().list(std::move(reply)); });
 }
+
+result<std::size_t> client::force_release(const lock_name& name) const {
+  const auto seen = inspect(name);
+  if (!seen) {
+    return seen.error();
+  }
+  std::size_t removed = 0;
+  for (const hold_record& victim : seen->holders) {
+    const auto asked = std::make_shared<const std::pair<lock_name, hold_version>>(name, victim.version);
+    const auto outcome = ask<void>(*engine_, [&](auto reply) {
+      engine_->store().force(asked->first, asked->second,
+                             [asked, reply = std::move(reply)](const answer& a) mutable { reply(plain(a)); });
+    });
+    if (outcome) {
+      ++removed;
+    } else if (outcome.error().code() != errc::not_held) {
+      return outcome.error();
+    }
+  }
+  if (removed == 0) {
+    return error(errc::not_held, "nobody holds lock '" + name.str() + "' at " + store());
+  }
+  return removed;
+}
+
+result<int> client::lifeline() const {
+  if (auto no = unreadable(engine_)) {
+    return *no;
+  }
+  return engine_->store().lifeline();
+}
+
+std::string client::store() const { return engine_ ? engine_->store_traits().store : std::string(); }
 
 void client::close() noexcept {
   if (engine_ && engine_->at_home()) {
