@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/loop_thread.hpp"
 
+#include "base/signals.hpp"
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <condition_variable>
 #include <optional>
@@ -31,26 +32,6 @@ struct loop_thread::state {
     ended_changed.notify_all();
   }
 };
-
-namespace {
-
-/// Blocks all signals while it lives; a thread started meanwhile inherits that.
-class signals_blocked {
- public:
-  signals_blocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 loop_thread::loop_thread(std::string name) : name_(std::move(name)), state_(std::make_shared<state>()) {}
 

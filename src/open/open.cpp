@@ -11,6 +11,10 @@
 #ifdef CREMONE_WITH_MEMORY
 #include "backends/memory/backend.hpp"
 #endif
+#ifdef CREMONE_WITH_SQLITE
+#include "backends/sqlite/backend.hpp"
+#include "base/state_directory.hpp"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -20,6 +24,9 @@
 namespace cremone {
 
 namespace {
+
+/// No server, no set-up: a file for this user on this machine.
+constexpr std::string_view default_url = "sqlite://";
 
 using opened = result<std::shared_ptr<backend>>;
 
@@ -41,9 +48,34 @@ opened open_memory(const url& u, const std::shared_ptr<env>& e) {
 }
 #endif
 
+#ifdef CREMONE_WITH_SQLITE
+opened open_sqlite(const url& u, const std::shared_ptr<env>& e) {
+  if (auto fine = u.allow_only({}); !fine) {
+    return fine.error();
+  }
+  if (!u.user.empty() || !u.password.empty() || !u.authority.empty()) {
+    return error(errc::invalid_argument,
+                 "sqlite:// takes an absolute path and nothing else, as in sqlite:///srv/locks/team.db");
+  }
+  sqlite::store_settings settings;
+  settings.path = u.path;
+  if (u.path.empty()) {
+    auto directory = state_directory();
+    if (!directory) {
+      return directory.error();
+    }
+    settings.path = *directory + "/locks.db";
+  }
+  return sqlite::open_backend(e, settings);
+}
+#endif
+
 constexpr std::array schemes = {
 #ifdef CREMONE_WITH_MEMORY
     scheme{"memory", open_memory},
+#endif
+#ifdef CREMONE_WITH_SQLITE
+    scheme{"sqlite", open_sqlite},
 #endif
     scheme{"", nullptr},  // so that a build without any store still compiles
 };
@@ -62,7 +94,7 @@ error unknown_scheme(const std::string& name) {
 }  // namespace
 
 result<client> open(std::string_view url_text) {
-  const auto parsed = parse_url(url_text);
+  const auto parsed = parse_url(url_text.empty() ? default_url : url_text);
   if (!parsed) {
     return parsed.error();
   }

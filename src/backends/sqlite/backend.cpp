@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/sqlite/backend.hpp"
+
+#include "base/text.hpp"
+
+#include <utility>
+
+namespace cremone::sqlite {
+
+namespace {
+
+/// After so many releases some idle locks are forgotten; a step looks at more names than can have been added.
+constexpr std::uint32_t sweep_after = 32;
+
+answer as_answer(const failure& f) { return f.in_doubt ? answer(unknown{f.why}) : answer(refused{f.why}); }
+
+}  // namespace
+
+result<std::shared_ptr<backend>> open_backend(const std::shared_ptr<env>& outside,
+                                              const store_settings& settings) {
+  try {
+    return std::shared_ptr<backend>(std::make_shared<sqlite_backend>(outside, store::open(settings)));
+  } catch (const failure& f) {
+    return f.why;
+  }
+}
+
+sqlite_backend::opened::opened(std::shared_ptr<store> s)
+    : locks(std::move(s)), waiters(std::shared_ptr<const live_file>(locks, &locks->live())) {}
+
+sqlite_backend::sqlite_backend(std::shared_ptr<env> e, std::shared_ptr<store> s)
+    : env_(std::move(e)),
+      settings_(s->settings()),
+      shown_("sqlite://" + printable(s->path())),
+      identity_(s->identity()),
+      open_(std::make_shared<opened>(std::move(s))) {}
+
+sqlite_backend::~sqlite_backend() { close(); }
+
+traits sqlite_backend::describe() const {
+  traits t;
+  t.store = shown_;
+  t.identity = identity_;
+  t.answers_inline = true;
+  t.fifo = true;
+  t.hints = true;
+  t.observed_takeover = true;
+  t.claim_time = settings_.claim_time;
+  return t;
+}
+
+std::shared_ptr<sqlite_backend::opened> sqlite_backend::current() {
+  const std::lock_guard lock(mutex_);
+  return open_;
+}
+
+/// Somebody deleted the file, and others may have made a new one: locks are taken there from now on. Leases from the
+/// old one are not in the new one, and so are lost with their next renewal.
+std::shared_ptr<sqlite_backend::opened> sqlite_backend::reopened(const std::shared_ptr<opened>& gone) {
+  auto fresh = std::make_shared<opened>(store::open(settings_));
+  const std::lock_guard lock(mutex_);
+  if (open_ == gone) {
+    open_ = std::move(fresh);
+  }
+  return open_;
+}
+
+void sqlite_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
+  reply(acquire(request));
+}
+
+acquire_answer sqlite_backend::acquire(const acquire_request& request) {
+  rejection no;
+  no.why = closed_error();
+  auto in = current();
+  if (!in) {
+    return no;
+  }
+  try {
+    if (in->locks->moved()) {
+      in = reopened(in);
+      if (!in) {
+        return no;
+      }
+    }
+    if (request.join) {  // before the store may tell others of us
+      in->waiters.add(request.name, request.owner, request.wake);
+    }
+    bool freed = false;
+    acquire_answer answer = in->locks->try_acquire(request, time(), freed);
+    const auto* refusal = std::get_if<rejection>(&answer);
+    if (refusal == nullptr || !refusal->place) {
+      in->waiters.remove(request.owner);
+    } else if (*refusal->place == 0 && !refusal->holders.empty()) {
+      in->waiters.watch(request.owner, in->locks->life_of_holder(request.name));
+    }
+    if (freed) {
+      wake_next(*in, request.name);
+    }
+    return answer;
+  } catch (const failure& f) {
+    if (f.in_doubt) {
+      return unknown{f.why};
+    }
+    no.why = f.why;
+    return no;
+  }
+}
+
+void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) {
+  const auto in = current();
+  if (!in) {
+    return reply(std::vector<answer>(items.size(), refused{closed_error()}));
+  }
+  try {
+    if (in->locks->moved()) {
+      return reply(std::vector<answer>(
+          items.size(),
+          refused{error(errc::lost, shown_ + " was deleted or replaced, and the lock with it")}));
+    }
+    reply(in->locks->renew(items));
+  } catch (const failure& f) {
+    reply(std::vector<answer>(items.size(), as_answer(f)));
+  }
+}
+
+void sqlite_backend::release(const release_request& request, callback<void(answer)> reply) {
+  const auto in = current();
+  if (!in) {
+    return reply(refused{closed_error()});
+  }
+  try {
+    in->waiters.remove(request.owner);
+    bool freed = false;
+    answer a = in->locks->release(request, time(), freed);
+    if (freed) {
+      wake_next(*in, request.name);
+    }
+    if (releases_.fetch_add(1, std::memory_order_relaxed) % sweep_after == sweep_after - 1) {
+      tidy(*in);
+    }
+    reply(std::move(a));
+  } catch (const failure& f) {
+    reply(as_answer(f));
+  }
+}
+
+void sqlite_backend::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
+  reply(remove(name, version, store::order::silent));
+}
+
+void sqlite_backend::force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
+  reply(remove(name, version, store::order::forced));
+}
+
+answer sqlite_backend::remove(const lock_name& name, const hold_version& version, store::order why) {
+  const auto in = current();
+  if (!in) {
+    return refused{closed_error()};
+  }
+  try {
+    bool freed = false;
+    answer a = in->locks->evict(name, version, why, time(), freed);
+    if (freed) {
+      wake_next(*in, name);
+    }
+    return a;
+  } catch (const failure& f) {
+    return as_answer(f);
+  }
+}
+
+/// One of ours is told by this thread, which so makes its attempt; another process by its bell.
+void sqlite_backend::wake_next(opened& in, const lock_name& name) noexcept {
+  try {
+    while (const auto next = in.locks->next_waiter(name)) {
+      if (next->life != in.locks->live().life()) {
+        return in.locks->live().ring(next->life, name.str());
+      }
+      if (const auto sink = in.waiters.find(next->owner)) {
+        return sink->hint();
+      }
+      in.locks->pass_over(name, next->owner);
+    }
+  } catch (const failure&) {  // a hint that does not come; they ask again by themselves
+  }
+}
+
+void sqlite_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
+  const auto in = current();
+  if (!in) {
+    return reply(closed_error());
+  }
+  try {
+    reply(in->locks->inspect(name, time()));
+  } catch (const failure& f) {
+    reply(f.why);
+  }
+}
+
+void sqlite_backend::list(callback<void(result<std::vector<lock_record>>)> reply) {
+  const auto in = current();
+  if (!in) {
+    return reply(closed_error());
+  }
+  try {
+    reply(in->locks->list(time()));
+  } catch (const failure& f) {
+    reply(f.why);
+  }
+}
+
+result<int> sqlite_backend::lifeline() {
+  const auto in = current();
+  if (!in) {
+    return closed_error();
+  }
+  return in->locks->live().lifeline();
+}
+
+void sqlite_backend::tidy(opened& in) noexcept {
+  try {
+    in.locks->sweep(time());
+  } catch (const failure&) {  // another time
+  }
+}
+
+void sqlite_backend::close() noexcept {
+  std::shared_ptr<opened> last;
+  {
+    const std::lock_guard lock(mutex_);
+    last = std::move(open_);
+  }
+  if (last && releases_ > 0) {
+    tidy(*last);
+  }
+}
+
+}  // namespace cremone::sqlite

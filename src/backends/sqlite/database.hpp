@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A connection to SQLite, its statements and its transactions, as values that clean up behind themselves. Knows no
+// locks. What goes wrong is thrown as `failure` inside this folder, so that no step of a transaction can go
+// unchecked, and becomes an answer at the seam.
+#pragma once
+
+#include <cremone/result.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace cremone::sqlite {
+
+/// Why SQLite did not do it, in the words of our errors.
+struct failure {
+  error why;
+  bool in_doubt = false;  ///< it may have been done all the same
+};
+
+using bytes = std::span<const std::uint8_t>;
+
+/// The rows that one execution yields. One at a time per statement; the end resets the statement. An execution that
+/// changes something has done so for certain only when next() has said that there is no more.
+class rows {
+ public:
+  rows(sqlite3* connection, sqlite3_stmt* statement) noexcept
+      : connection_(connection), statement_(statement) {}
+  rows(const rows&) = delete;
+  rows& operator=(const rows&) = delete;
+  ~rows();
+
+  [[nodiscard]] bool next();
+
+  // Columns of the present row, from 0. Views live until next().
+  [[nodiscard]] std::int64_t number(int column) const noexcept;
+  [[nodiscard]] bool is_null(int column) const noexcept;
+  [[nodiscard]] std::string_view text(int column) const noexcept;
+  [[nodiscard]] bytes blob(int column) const noexcept;
+
+ private:
+  sqlite3* connection_;
+  sqlite3_stmt* statement_;
+};
+
+/// A prepared statement, prepared when first used.
+class statement {
+ public:
+  explicit statement(const char* sql) noexcept : sql_(sql) {}
+
+ private:
+  friend class database;
+  const char* sql_;
+  sqlite3_stmt* prepared_ = nullptr;  // the connection's, gone with it
+};
+
+/// Threads: one at a time, with mutex() locked. A fork waits for that mutex, so that the child inherits connections
+/// at rest: see close_inherited().
+class database {
+ public:
+  /// Opens the file, which exists, by the VFS of this name. *misconfigured* if the program has switched SQLite's
+  /// threading off.
+  database(std::string path, const char* vfs);
+  database(const database&) = delete;
+  database& operator=(const database&) = delete;
+  ~database();
+
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+
+  /// Binds the arguments to ?1, ?2, … and executes. What is bound must live until the rows are gone.
+  template <class... Args>
+  [[nodiscard]] rows query(statement& s, const Args&... args) {
+    prepare(s);
+    int index = 0;
+    (bind(s, ++index, args), ...);
+    return {connection_, s.prepared_};
+  }
+
+  /// The same for what yields nothing, or nothing of interest.
+  template <class... Args>
+  void run(statement& s, const Args&... args) {
+    rows all = query(s, args...);
+    while (all.next()) {
+    }
+  }
+
+  /// SQL text that is used once; several statements at a time.
+  void execute(const char* sql);
+  [[nodiscard]] std::int64_t number(const char* sql);
+  [[nodiscard]] std::string text(const char* sql);
+
+  /// Somebody deleted or replaced the file since it was opened.
+  [[nodiscard]] bool moved() const noexcept;
+
+  /// In a forked child: closes what was inherited, before the same file may be opened again. SQLite keeps one account
+  /// of file locks per process, and the child's copy of it speaks of locks that only the parent has. The connections
+  /// are at rest, and closing one in this state touches nothing that the parent sees.
+  static void close_inherited() noexcept;
+
+ private:
+  void prepare(statement& s);
+  void bind(statement& s, int index, std::int64_t value);
+  void bind(statement& s, int index, std::string_view value);
+  void bind(statement& s, int index, bytes value);
+  void check(int code);
+  void close() noexcept;
+
+  const std::string path_;
+  std::mutex mutex_;
+  sqlite3* connection_ = nullptr;
+};
+
+/// BEGIN IMMEDIATE … commit(), or it never was.
+class transaction {
+ public:
+  explicit transaction(database& d) : database_(d) { database_.execute("BEGIN IMMEDIATE"); }
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+  ~transaction();
+
+  void commit();
+
+ private:
+  database& database_;
+  bool over_ = false;
+};
+
+}  // namespace cremone::sqlite

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the database lies, and whether a lock can be kept there: the file system, the directory, the file's
+// permissions and names. Opens no database; SQLite's own locks must never meet a descriptor of ours on its file.
+#pragma once
+
+#include <cremone/result.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cremone::sqlite {
+
+/// The name of a file system on which locks and shared memory are not the same for everybody who sees the file:
+/// those behind a network, another kernel or FUSE. `magic` is statfs's f_type.
+[[nodiscard]] std::optional<std::string_view> distant_file_system(long magic) noexcept;
+
+/// Makes sure that a database can lie at `path`, creating an empty file if there is none, and returns its one true
+/// path, without symbolic links: what lies beside it is found by everybody by that name. The file can be used by
+/// those who may write to its directory: the group if the directory is the group's to write, others likewise unless
+/// it is sticky, as /tmp is. *misconfigured*, *access_denied* and *storage_error* name the culprit and what to do.
+[[nodiscard]] result<std::string> prepare_location(const std::string& path);
+
+/// The permissions a file beside the database gets: the same as the database's.
+[[nodiscard]] result<unsigned> mode_of(const std::string& path);
+
+}  // namespace cremone::sqlite

@@ -1,0 +1,2 @@
+-- ?1 name
+DELETE FROM lock WHERE name = ?1

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The locks of one database file: each operation of the seam as a statement or a transaction. The rules are those of
+// the store in memory; what SQL cannot say in one statement is decided here, inside a transaction. It knows the
+// kernel's word on who lives, and no lease, no watchdog and no policy.
+#pragma once
+
+#include "backends/sqlite/database.hpp"
+#include "backends/sqlite/live_file.hpp"
+
+#include <cremone/backend.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cremone::sqlite {
+
+/// What a test may want otherwise.
+struct store_settings {
+  std::string path;          ///< as given; links are followed
+  const char* vfs = "unix";  ///< never the program's default, which may be anything
+  std::array<std::uint8_t, 16> boot = this_boot();
+  std::chrono::milliseconds claim_time{500};       ///< the head's time to take a free lock
+  std::chrono::milliseconds waiter_lease{10'000};  ///< a waiter that has not asked for this long has left
+};
+
+/// The time as the store sees it.
+struct store_time {
+  instant now;
+  wall_time wall;
+};
+
+/// One waiter to be woken: its client's byte, and the owner it waits as.
+struct next_in_line {
+  std::int64_t life = 0;
+  owner_id owner{};
+};
+
+/// Members throw `failure`.
+/// Threads: all members from any thread; they take turns.
+class store {
+ public:
+  [[nodiscard]] static std::shared_ptr<store> open(const store_settings& settings);
+  store(const store&) = delete;
+  store& operator=(const store&) = delete;
+  ~store();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
+  [[nodiscard]] const live_file& live() const noexcept { return *live_; }
+  [[nodiscard]] const store_settings& settings() const noexcept { return settings_; }
+
+  // `freed`: it may be somebody's turn, see next_waiter().
+  [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time,
+                                           bool& freed);
+  [[nodiscard]] std::vector<answer> renew(std::span<const renewal> items);
+  [[nodiscard]] answer release(const release_request& request, const store_time& time, bool& freed);
+  enum class order : std::uint8_t { silent, forced };
+  [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, order why,
+                             const store_time& time, bool& freed);
+  [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
+  [[nodiscard]] std::vector<lock_record> list(const store_time& time);
+
+  /// Who is the first in the queue that can be woken; drops those whose process is gone.
+  [[nodiscard]] std::optional<next_in_line> next_waiter(const lock_name& name);
+
+  /// The byte of whoever holds this lock, if its life can be told.
+  [[nodiscard]] std::optional<std::int64_t> life_of_holder(const lock_name& name);
+
+  /// Takes one off the list of those who can be woken; it counts again when it asks again.
+  void pass_over(const lock_name& name, const owner_id& owner);
+
+  /// Forgets some locks that have been idle for a while. Seldom, so that names used once do not pile up.
+  void sweep(const store_time& time);
+
+  /// Somebody deleted or replaced the file.
+  [[nodiscard]] bool moved();
+
+ private:
+  struct row;
+  struct statements;
+
+  store(const store_settings& settings, std::string path);
+  void check_format();
+  void create_tables();
+  void settle_boot();
+  void raise_mark(std::int64_t wanted);
+  [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, std::int64_t wall);
+  [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
+                                                      std::int64_t& wanted, bool& freed);
+  [[nodiscard]] std::optional<row> look(const lock_name& name, bytes owner);
+  void free_dead_holder(const lock_name& name, row& held, const store_time& time);
+  void drop_dead_waiters(const lock_name& name, const owner_id& me, const store_time& time);
+  [[nodiscard]] std::optional<grant> give(const acquire_request& request, std::int64_t ticket,
+                                          std::int64_t wall);
+  void keep_place(const acquire_request& request, bool queued, const store_time& time);
+  [[nodiscard]] std::vector<waiter_record> queue_of(const lock_name& name, const store_time& time);
+  [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
+
+  const store_settings settings_;
+  const std::string path_;
+  database database_;
+  std::unique_ptr<statements> sql_;
+  std::unique_ptr<live_file> live_;
+  std::string identity_;
+};
+
+}  // namespace cremone::sqlite

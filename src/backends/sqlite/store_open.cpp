@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening a database: whose it is, which format, which boot of the machine; making one where there is none.
+#include "backends/sqlite/location.hpp"
+#include "backends/sqlite/statements.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <thread>
+
+namespace cremone::sqlite {
+
+namespace {
+
+constexpr std::int64_t our_application = 0x6372656D;  // "crem", in the file's header
+constexpr std::int64_t our_format = 1;
+
+std::string hex(bytes raw) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : raw) {
+    text += digits[byte >> 4U];
+    text += digits[byte & 0xFU];
+  }
+  return text;
+}
+
+/// Changing the journal mode of a new file wants it alone and does not wait: others may be making it, too.
+void switch_to_wal(database& d, const std::string& path) {
+  constexpr int patience = 400;  // some 4 s
+  for (int tries = 0;; ++tries) {
+    try {
+      if (d.text("PRAGMA journal_mode=WAL") != "wal") {
+        throw failure{error(errc::misconfigured, path + ": SQLite cannot keep a write-ahead log here")};
+      }
+      return;
+    } catch (const failure& f) {
+      if (f.why.code() != errc::unreachable || tries == patience) {
+        throw;
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<store> store::open(const store_settings& settings) {
+  database::close_inherited();
+  auto path = prepare_location(settings.path);
+  if (!path) {
+    throw failure{path.error()};
+  }
+  return std::shared_ptr<store>(new store(settings, std::move(*path)));
+}
+
+store::store(const store_settings& settings, std::string path)
+    : settings_(settings),
+      path_(std::move(path)),
+      database_(path_, settings_.vfs),
+      sql_(std::make_unique<statements>()) {
+  const std::lock_guard lock(database_.mutex());
+  check_format();
+  switch_to_wal(database_, path_);
+  database_.execute("PRAGMA synchronous=NORMAL");
+  create_tables();
+  settle_boot();
+  auto live = live_file::open(path_, settings_.boot);
+  if (!live) {
+    throw failure{live.error()};
+  }
+  live_ = std::move(*live);
+}
+
+store::~store() = default;
+
+/// Before anything is written to it.
+void store::check_format() {
+  const std::int64_t application = database_.number("PRAGMA application_id");
+  const std::int64_t tables = database_.number("SELECT count(*) FROM sqlite_schema");
+  if (application != our_application && (application != 0 || tables != 0)) {
+    throw failure{error(
+        errc::misconfigured,
+        path_ + " is a SQLite database of another program; it was left as it is." + " Name another file")};
+  }
+  const std::int64_t format = database_.number("PRAGMA user_version");
+  if (application == our_application && format > our_format) {
+    throw failure{error(errc::misconfigured, path_ + " was made by a newer cremone (format " +
+                                                 std::to_string(format) + ", this one knows " +
+                                                 std::to_string(our_format) +
+                                                 "); use that one, or name another file")};
+  }
+}
+
+void store::create_tables() {
+  if (database_.number("SELECT count(*) FROM sqlite_schema") != 0) {
+    return;
+  }
+  database_.execute("PRAGMA synchronous=FULL");
+  {
+    transaction step(database_);
+    if (database_.number("SELECT count(*) FROM sqlite_schema") == 0) {  // nobody was quicker
+      std::array<std::uint8_t, 16> uuid{};
+      if (::getrandom(uuid.data(), uuid.size(), 0) != static_cast<ssize_t>(uuid.size())) {
+        throw failure{error(errc::storage_error, std::string("no random numbers: ") + std::strerror(errno))};
+      }
+      database_.execute(sql::schema);
+      statement only_row("INSERT INTO store VALUES (1, ?1, ?2, 0, 0, '')");
+      database_.run(only_row, uuid, settings_.boot);
+      database_.execute(("PRAGMA application_id=" + std::to_string(our_application)).c_str());
+      database_.execute(("PRAGMA user_version=" + std::to_string(our_format)).c_str());
+    }
+    step.commit();
+  }
+  database_.execute("PRAGMA synchronous=NORMAL");
+}
+
+void store::settle_boot() {
+  statement whole("SELECT uuid, boot <> ?1 FROM store");
+  bool new_boot = false;
+  {
+    rows found = database_.query(whole, settings_.boot);
+    if (!found.next()) {
+      throw failure{
+          error(errc::storage_error, path_ + ": the table 'store' is empty; was the database edited?")};
+    }
+    identity_ = "sqlite:" + hex(found.blob(0));
+    new_boot = found.number(1) != 0;
+  }
+  struct stat seen {};
+  if (::stat(path_.c_str(), &seen) == 0) {
+    identity_ += ':' + std::to_string(seen.st_ino);  // a copy of the file is another store
+  }
+  if (new_boot) {
+    transaction step(database_);
+    rows changed = database_.query(sql_->new_boot, settings_.boot);
+    const bool first = changed.next();
+    while (first && changed.next()) {
+    }
+    if (first) {
+      database_.execute("DELETE FROM waiter");
+    }
+    step.commit();
+  }
+}
+
+bool store::moved() {
+  const std::lock_guard lock(database_.mutex());
+  return database_.moved();
+}
+
+}  // namespace cremone::sqlite

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The store for those who ask: who holds, who waits; and what is forgotten.
+#include "backends/sqlite/statements.hpp"
+
+namespace cremone::sqlite {
+
+namespace {
+
+/// A lock that was not used for this long is forgotten, and with it its tombstones: nothing of those owners can be
+/// under way any more.
+constexpr std::chrono::minutes idle_for{1};
+
+constexpr std::int64_t sweep_step = 64;
+
+}  // namespace
+
+lock_record store::inspect(const lock_name& name, const store_time& time) {
+  const std::lock_guard lock(database_.mutex());
+  return describe(name, time);
+}
+
+std::vector<lock_record> store::list(const store_time& time) {
+  const std::lock_guard lock(database_.mutex());
+  std::vector<lock_name> names;
+  {
+    rows found = database_.query(sql_->list);
+    while (found.next()) {
+      names.emplace_back(found.text(0));
+    }
+  }
+  std::vector<lock_record> all;
+  for (const lock_name& name : names) {
+    if (lock_record seen = describe(name, time); !seen.holders.empty() || !seen.waiters.empty()) {
+      all.push_back(std::move(seen));
+    }
+  }
+  return all;
+}
+
+lock_record store::describe(const lock_name& name, const store_time& time) {
+  lock_record seen{.name = name, .holders = {}, .waiters = {}, .last = {}};
+  if (const auto found = look(name, {})) {
+    seen.last = fence_token(static_cast<std::uint64_t>(found->token));
+    if (found->holder) {
+      seen.holders.push_back(*found->holder);
+    }
+  }
+  seen.waiters = queue_of(name, time);
+  return seen;
+}
+
+std::vector<waiter_record> store::queue_of(const lock_name& name, const store_time& time) {
+  std::vector<waiter_record> queue;
+  rows found = database_.query(sql_->queue, name.str());
+  while (found.next()) {
+    const std::int64_t left = found.number(9) - ticks(time.now);
+    const bool silent = left <= 0 || left > std::chrono::nanoseconds(settings_.waiter_lease).count();
+    if (!silent && !gone(live_->probe(found.number(7), found.blob(8)))) {
+      queue.push_back({owner_in(found.blob(0)), mode::exclusive, static_cast<std::uint64_t>(found.number(1)),
+                       owner_from(found, 2)});
+    }
+  }
+  return queue;
+}
+
+void store::sweep(const store_time& time) {
+  const std::lock_guard lock(database_.mutex());
+  transaction step(database_);
+  const std::int64_t now = ticks(time.now);
+  const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
+  std::vector<std::string> idle;
+  std::string last;
+  std::int64_t highest = 0;
+  std::int64_t looked_at = 0;
+  {
+    rows found = database_.query(sql_->sweep, before, now, sweep_step);
+    while (found.next()) {
+      ++looked_at;
+      last = found.text(0);
+      if (found.number(2) != 0) {
+        idle.push_back(last);
+        highest = std::max(highest, found.number(1));
+      }
+    }
+  }
+  if (looked_at < sweep_step) {
+    last.clear();  // the end: next time from the beginning
+  }
+  for (const std::string& name : idle) {
+    database_.run(sql_->forget, name);
+  }
+  // Tokens of a name that comes back must be higher than those that it had.
+  database_.run(sql_->swept, last, highest);
+  step.commit();
+}
+
+}  // namespace cremone::sqlite
