@@ -83,21 +83,14 @@ acquire_answer sqlite_backend::acquire(const acquire_request& request) {
         return no;
       }
     }
-    if (request.join) {  // before the store may tell others of us
-      in->waiters.add(request.name, request.owner, request.wake);
+    if (request.mode != mode::exclusive) {
+      no.why = error(errc::unsupported, "sqlite:// knows exclusive locks only");
+      return no;
     }
-    bool freed = false;
-    acquire_answer answer = in->locks->try_acquire(request, time(), freed);
-    const auto* refusal = std::get_if<rejection>(&answer);
-    if (refusal == nullptr || !refusal->place) {
-      in->waiters.remove(request.owner);
-    } else if (*refusal->place == 0 && !refusal->holders.empty()) {
-      in->waiters.watch(request.owner, in->locks->life_of_holder(request.name));
+    if (const auto yes = in->locks->take(request, time())) {
+      return *yes;
     }
-    if (freed) {
-      wake_next(*in, request.name);
-    }
-    return answer;
+    return contend(*in, request);
   } catch (const failure& f) {
     if (f.in_doubt) {
       return unknown{f.why};
@@ -105,6 +98,25 @@ acquire_answer sqlite_backend::acquire(const acquire_request& request) {
     no.why = f.why;
     return no;
   }
+}
+
+/// The lock is not simply free.
+acquire_answer sqlite_backend::contend(opened& in, const acquire_request& request) {
+  if (request.join) {  // before the store may tell others of us
+    in.waiters.add(request.name, request.owner, request.wake);
+  }
+  bool freed = false;
+  acquire_answer answer = in.locks->try_acquire(request, time(), freed);
+  const auto* refusal = std::get_if<rejection>(&answer);
+  if (refusal == nullptr || !refusal->place) {
+    in.waiters.remove(request.owner);
+  } else if (*refusal->place == 0 && !refusal->holders.empty()) {
+    in.waiters.watch(request.owner, in.locks->life_of_holder(request.name));
+  }
+  if (freed) {
+    wake_next(in, request.name);
+  }
+  return answer;
 }
 
 void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) {

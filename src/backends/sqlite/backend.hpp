@@ -48,6 +48,7 @@ class sqlite_backend final : public backend {
   [[nodiscard]] std::shared_ptr<opened> current();
   [[nodiscard]] std::shared_ptr<opened> reopened(const std::shared_ptr<opened>& gone);
   [[nodiscard]] acquire_answer acquire(const acquire_request& request);
+  [[nodiscard]] acquire_answer contend(opened& in, const acquire_request& request);
   [[nodiscard]] answer remove(const lock_name& name, const hold_version& version, store::order why);
   void wake_next(opened& in, const lock_name& name) noexcept;
   void tidy(opened& in) noexcept;

@@ -123,6 +123,14 @@ void watch_forks() {
   }
 }
 
+/// tell(i, x, y): notes x as the i-th result of the statement and yields y.
+void tell(sqlite3_context* context, int /*count*/, sqlite3_value** given) {
+  auto* const told = static_cast<std::array<std::int64_t, 2>*>(sqlite3_user_data(context));
+  (*told)[static_cast<std::size_t>(sqlite3_value_int64(given[0])) % told->size()] =
+      sqlite3_value_int64(given[1]);
+  sqlite3_result_value(context, given[2]);
+}
+
 void close_quietly(sqlite3* connection) noexcept {
   while (sqlite3_stmt* left = sqlite3_next_stmt(connection, nullptr)) {
     sqlite3_finalize(left);
@@ -192,6 +200,8 @@ database::database(std::string path, const char* vfs) : path_(std::move(path)) {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_create_function_v2(connection_, "tell", 3, SQLITE_UTF8 | SQLITE_DIRECTONLY, &told_, tell, nullptr,
+                             nullptr, nullptr);
   c.all.push_back({&mutex_, connection_, process_stamp()});
 }
 
@@ -226,6 +236,8 @@ void database::prepare(statement& s) {
     check(sqlite3_prepare_v3(connection_, s.sql_, -1, SQLITE_PREPARE_PERSISTENT, &s.prepared_, nullptr));
   }
 }
+
+std::int64_t database::changes() const noexcept { return sqlite3_changes64(connection_); }
 
 void database::bind(statement& s, int index, std::int64_t value) {
   check(sqlite3_bind_int64(s.prepared_, index, value));

@@ -7,6 +7,8 @@
 
 #include <cremone/result.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -83,13 +85,19 @@ class database {
     return {connection_, s.prepared_};
   }
 
-  /// The same for what yields nothing, or nothing of interest.
+  /// The same for what yields no rows. Returns how many it has changed.
   template <class... Args>
-  void run(statement& s, const Args&... args) {
-    rows all = query(s, args...);
-    while (all.next()) {
+  std::int64_t run(statement& s, const Args&... args) {
+    {
+      rows none = query(s, args...);
+      while (none.next()) {
+      }
     }
+    return changes();
   }
+
+  /// What the last execution told by the SQL function tell(i, x, y).
+  [[nodiscard]] std::int64_t told(std::size_t i) const noexcept { return told_[i]; }
 
   /// SQL text that is used once; several statements at a time.
   void execute(const char* sql);
@@ -106,15 +114,16 @@ class database {
 
  private:
   void prepare(statement& s);
+  [[nodiscard]] std::int64_t changes() const noexcept;
   void bind(statement& s, int index, std::int64_t value);
   void bind(statement& s, int index, std::string_view value);
   void bind(statement& s, int index, bytes value);
   void check(int code);
-  void close() noexcept;
 
   const std::string path_;
   std::mutex mutex_;
   sqlite3* connection_ = nullptr;
+  std::array<std::int64_t, 2> told_{};
 };
 
 /// BEGIN IMMEDIATE … commit(), or it never was.

@@ -37,6 +37,7 @@ struct store::statements {
   statement sweep{sql::sweep};
   statement forget{sql::forget};
   statement swept{sql::swept};
+  statement swept_to{sql::swept_to};
 };
 
 /// A lock as one transaction finds it.

@@ -32,22 +32,23 @@ rejection turned_away(errc code, const char* detail) {
 
 // ---- acquire
 
-acquire_answer store::try_acquire(const acquire_request& request, const store_time& time, bool& freed) {
-  if (request.mode != mode::exclusive) {
-    return turned_away(errc::unsupported, "sqlite:// knows exclusive locks only");
-  }
+std::optional<grant> store::take(const acquire_request& request, const store_time& time) {
   const std::lock_guard lock(database_.mutex());
-  const std::int64_t wall = sane(time.wall);
+  return take_free(request, sane(time.wall));
+}
+
+acquire_answer store::try_acquire(const acquire_request& request, const store_time& time, bool& freed) {
+  const std::lock_guard lock(database_.mutex());
   for (int tries = 0; tries < 8;
        ++tries) {  // a second one after the mark was raised; more if the clock races ahead
-    if (const auto yes = take_free(request, wall)) {
-      return *yes;
-    }
-    std::int64_t wanted = wall;
+    std::int64_t wanted = sane(time.wall);
     if (auto answer = contend(request, time, wanted, freed)) {
       return std::move(*answer);
     }
     raise_mark(wanted);
+    if (const auto yes = take_free(request, sane(time.wall))) {
+      return *yes;
+    }
   }
   throw failure{error(errc::storage_error,
                       path_ + ": the lock can neither be taken nor refused; was the database edited?")};
@@ -55,17 +56,18 @@ acquire_answer store::try_acquire(const acquire_request& request, const store_ti
 
 std::optional<grant> store::take_free(const acquire_request& request, std::int64_t wall) {
   const owner_data& who = request.who;
-  rows taken =
-      database_.query(sql_->acquire, request.name.str(), request.owner.raw(), wall, request.ttl.count(),
-                      who.host, who.pid, who.user, who.label, since_of(who), live_->life(), live_->where());
-  if (!taken.next()) {
+  if (database_.run(sql_->acquire, request.name.str(), request.owner.raw(), wall, request.ttl.count(),
+                    who.host, who.pid, who.user, who.label, since_of(who), live_->life(),
+                    live_->where()) == 0) {
     return std::nullopt;
   }
-  const grant yes{.token = fence_token(static_cast<std::uint64_t>(taken.number(0))),
-                  .ticket = static_cast<std::uint64_t>(taken.number(1)),
-                  .repeated = false};
-  (void)taken.next();  // now it is done
-  return yes;
+  return told_grant();
+}
+
+grant store::told_grant() const noexcept {
+  return {.token = fence_token(static_cast<std::uint64_t>(database_.told(0))),
+          .ticket = static_cast<std::uint64_t>(database_.told(1)),
+          .repeated = false};
 }
 
 /// The general case, in one transaction. Empty: the mark must be raised to `wanted` first.
@@ -183,18 +185,11 @@ void store::drop_dead_waiters(const lock_name& name, const owner_id& me, const s
 
 std::optional<grant> store::give(const acquire_request& request, std::int64_t ticket, std::int64_t wall) {
   const owner_data& who = request.who;
-  grant yes;
-  {
-    rows given =
-        database_.query(sql_->give, request.name.str(), request.owner.raw(), wall, request.ttl.count(),
-                        who.host, who.pid, who.user, who.label, since_of(who), live_->life(), live_->where());
-    if (!given.next()) {
-      return std::nullopt;
-    }
-    yes.token = fence_token(static_cast<std::uint64_t>(given.number(0)));
-    yes.ticket = static_cast<std::uint64_t>(given.number(1));
-    (void)given.next();
+  if (database_.run(sql_->give, request.name.str(), request.owner.raw(), wall, request.ttl.count(), who.host,
+                    who.pid, who.user, who.label, since_of(who), live_->life(), live_->where()) == 0) {
+    return std::nullopt;
   }
+  grant yes = told_grant();
   database_.run(sql_->pass_over, request.name.str(), ticket);
   if (ticket != std::numeric_limits<std::int64_t>::max()) {
     yes.ticket = static_cast<std::uint64_t>(ticket);
@@ -237,14 +232,10 @@ std::vector<answer> store::renew(std::span<const renewal> items) {
   answers.reserve(items.size());
   transaction all(database_);
   for (const renewal& item : items) {
-    rows moved = database_.query(sql_->renew, item.name->str(), item.owner.raw(),
-                                 static_cast<std::int64_t>(item.seq), item.ttl.count());
-    if (moved.next()) {
-      answers.emplace_back(done{});
-      (void)moved.next();
-    } else {
-      answers.emplace_back(refused{error(errc::lost, "it is not held by this owner any more")});
-    }
+    const bool moved = database_.run(sql_->renew, item.name->str(), item.owner.raw(),
+                                     static_cast<std::int64_t>(item.seq), item.ttl.count()) != 0;
+    answers.push_back(moved ? answer(done{})
+                            : refused{error(errc::lost, "it is not held by this owner any more")});
   }
   all.commit();
   return answers;
@@ -252,22 +243,12 @@ std::vector<answer> store::renew(std::span<const renewal> items) {
 
 answer store::release(const release_request& request, const store_time& time, bool& freed) {
   const std::lock_guard lock(database_.mutex());
-  {
-    rows over = database_.query(sql_->release, request.name.str(), request.owner.raw(), ticks(time.now));
-    if (over.next()) {
-      freed = over.number(0) != 0;
-      (void)over.next();
-      return done{};
-    }
+  if (database_.run(sql_->release, request.name.str(), request.owner.raw(), ticks(time.now)) != 0) {
+    freed = database_.told(0) != 0;
+    return done{};
   }
   transaction step(database_);
-  bool was_waiting = false;
-  {
-    rows left = database_.query(sql_->leave, request.name.str(), request.owner.raw());
-    was_waiting = left.next();
-    while (was_waiting && left.next()) {
-    }
-  }
+  const bool was_waiting = database_.run(sql_->leave, request.name.str(), request.owner.raw()) != 0;
   database_.run(sql_->bury, request.name.str(), request.owner.raw(), ticks(time.now));
   const auto found = look(request.name, request.owner.raw());
   freed = was_waiting && found && !found->holder;  // it may have been kept for the one who left

@@ -56,6 +56,9 @@ class store {
   [[nodiscard]] const live_file& live() const noexcept { return *live_; }
   [[nodiscard]] const store_settings& settings() const noexcept { return settings_; }
 
+  /// Takes a lock that is free and that nobody waits for, in one statement; empty when it is not as simple as that.
+  [[nodiscard]] std::optional<grant> take(const acquire_request& request, const store_time& time);
+
   // `freed`: it may be somebody's turn, see next_waiter().
   [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time,
                                            bool& freed);
@@ -91,6 +94,7 @@ class store {
   void create_tables();
   void settle_boot();
   void raise_mark(std::int64_t wanted);
+  [[nodiscard]] grant told_grant() const noexcept;
   [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, std::int64_t wall);
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);

@@ -135,11 +135,7 @@ void store::settle_boot() {
   }
   if (new_boot) {
     transaction step(database_);
-    rows changed = database_.query(sql_->new_boot, settings_.boot);
-    const bool first = changed.next();
-    while (first && changed.next()) {
-    }
-    if (first) {
+    if (database_.run(sql_->new_boot, settings_.boot) != 0) {  // nobody was quicker
       database_.execute("DELETE FROM waiter");
     }
     step.commit();

@@ -66,15 +66,19 @@ std::vector<waiter_record> store::queue_of(const lock_name& name, const store_ti
 
 void store::sweep(const store_time& time) {
   const std::lock_guard lock(database_.mutex());
-  transaction step(database_);
   const std::int64_t now = ticks(time.now);
   const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
+  std::string from;
+  {
+    rows at = database_.query(sql_->swept_to);
+    from = at.next() ? std::string(at.text(0)) : std::string();
+  }
   std::vector<std::string> idle;
   std::string last;
   std::int64_t highest = 0;
   std::int64_t looked_at = 0;
   {
-    rows found = database_.query(sql_->sweep, before, now, sweep_step);
+    rows found = database_.query(sql_->sweep, from, before, now, sweep_step);
     while (found.next()) {
       ++looked_at;
       last = found.text(0);
@@ -87,8 +91,12 @@ void store::sweep(const store_time& time) {
   if (looked_at < sweep_step) {
     last.clear();  // the end: next time from the beginning
   }
+  if (idle.empty() && last == from) {
+    return;
+  }
+  transaction step(database_);
   for (const std::string& name : idle) {
-    database_.run(sql_->forget, name);
+    database_.run(sql_->forget, name, before, now);
   }
   // Tokens of a name that comes back must be higher than those that it had.
   database_.run(sql_->swept, last, highest);

@@ -2,4 +2,3 @@
 -- ?1 name, ?2 owner, ?3 now, ?4 seq
 UPDATE lock SET owner = NULL, freed = ?3, token = token + 1, dead = substr(CAST(?2 || dead AS BLOB), 1, 160)
 WHERE name = ?1 AND owner = ?2 AND seq = ?4
-RETURNING EXISTS (SELECT 1 FROM waiter WHERE waiter.name = lock.name)

@@ -1,2 +1,3 @@
--- ?1 name
-DELETE FROM lock WHERE name = ?1
+-- Forgets a lock, if it is still idle. ?1 name, ?2 freed before, ?3 now
+DELETE FROM lock WHERE name = ?1 AND owner IS NULL AND (freed < ?2 OR freed > ?3)
+  AND NOT EXISTS (SELECT 1 FROM waiter WHERE waiter.name = lock.name)

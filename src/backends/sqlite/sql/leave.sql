@@ -1,2 +1,2 @@
 -- ?1 name, ?2 owner
-DELETE FROM waiter WHERE name = ?1 AND owner = ?2 RETURNING ticket
+DELETE FROM waiter WHERE name = ?1 AND owner = ?2

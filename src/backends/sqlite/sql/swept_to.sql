@@ -1,0 +1,1 @@
+SELECT swept FROM store
