@@ -29,8 +29,9 @@ struct acquire_options {
   /// How long to wait for the lock: `no_wait`, a time, or `forever`.
   std::chrono::milliseconds wait = forever;
 
-  /// The lease ends after this time at the latest, however well it renews: then it is lost. For work that may hang;
-  /// `forever`, the default, is no limit.
+  /// The lease ends after this time at the latest, counted from the request that was granted and not from a re-entry,
+  /// however well it renews: then it is lost. For work that may hang: others get the lock when the handle goes, or
+  /// else when the hold has been silent for its ttl. `forever`, the default, is no limit.
   std::chrono::milliseconds max_hold = forever;
 
   /// Shown to others who ask who holds the lock; at most 256 bytes without control characters. Copied by the

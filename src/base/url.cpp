@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/url.hpp"
 
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -163,6 +164,8 @@ result<void> url::allow_only(std::initializer_list<std::string_view> known) cons
     std::string message = scheme + ":// has no option '" + printable(key) + "'";
     if (known.size() == 0) {
       message += "; it takes none";
+    } else if (const std::string_view meant = closest(key, known); !meant.empty()) {
+      message += "; did you mean '" + std::string(meant) + "'?";
     } else {
       const char* before = "; there are ";
       for (const std::string_view name : known) {

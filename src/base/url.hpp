@@ -25,7 +25,7 @@ struct url {
   /// For messages: scheme and authority, never user, password or options.
   [[nodiscard]] std::string shown() const;
 
-  /// Refuses any option that is not among these, naming it and them.
+  /// Refuses any option that is not among these, naming it and the one that was meant, else all of them.
   [[nodiscard]] result<void> allow_only(std::initializer_list<std::string_view> known) const;
 };
 

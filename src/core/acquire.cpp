@@ -78,9 +78,12 @@ acquire_action acquire::granted(instant now, bool repeated) {
   // A repeated grant began with an attempt that was never answered. Others may have watched it since then, so
   // that the validity counts from there.
   const instant since = repeated ? unsettled_.value_or(sent_) : sent_;
-  if (now >= valid_until(since, settings_.ttl, settings_.drift_ppm)) {
-    trouble_ = error(errc::outcome_unknown, "the store's answer took longer than the lease of " +
-                                                std::to_string(settings_.ttl.count()) + " ms");
+  const instant over_at =
+      std::min(valid_until(since, settings_.ttl, settings_.drift_ppm), later(since, settings_.max_hold));
+  if (now >= over_at) {
+    trouble_ = error(errc::outcome_unknown,
+                     "the store's answer took longer than the lease of " +
+                         std::to_string(std::min(settings_.ttl, settings_.max_hold).count()) + " ms");
     return one_try() || out_of_time(now) ? give_up() : attempt(now, true);
   }
   phase_ = phase::over;

@@ -28,6 +28,7 @@ inline constexpr std::chrono::milliseconds store_silence_limit{30'000};
 struct acquire_settings {
   lock_name name{""};
   std::chrono::milliseconds ttl{};
+  std::chrono::milliseconds max_hold = std::chrono::milliseconds::max();
   std::optional<std::chrono::milliseconds> wait;  ///< empty: for as long as it takes; zero: one try
   std::int64_t drift_ppm = 0;
   bool fifo = false;

@@ -63,6 +63,12 @@ result<void> validate_options(const acquire_options& options, milliseconds max_t
         " is negative (a time too long for milliseconds ends up there as well); use no_wait, a time, or "
         "forever");
   }
+  if (options.max_hold <= milliseconds::zero()) {
+    return bad(
+        "max_hold " + shown(options.max_hold) +
+        " leaves no time to hold the lock (a time too long for milliseconds ends up there as well); use a "
+        "time, or forever for no limit");
+  }
   if (options.label.size() > max_label_size) {
     return bad("the label has " + std::to_string(options.label.size()) + " bytes; at most " +
                std::to_string(max_label_size) + " are allowed");

@@ -31,12 +31,17 @@ nanoseconds retry_pause(nanoseconds left, std::chrono::milliseconds ttl) noexcep
 
 }  // namespace
 
-watchdog::watchdog(const lease_timing& timing, instant sent) noexcept : timing_(timing) { believe(sent); }
+watchdog::watchdog(const lease_timing& timing, instant sent) noexcept
+    : timing_(timing), last_(later(sent, timing.max_hold)) {
+  believe(sent);
+}
 
 /// The store has said yes to a request that left at `sent`.
 void watchdog::believe(instant sent) noexcept {
-  deadline_ = valid_until(sent, timing_.ttl, timing_.drift_ppm);
-  renew_at_ = on_grid(sent + nanoseconds(timing_.ttl) / 3, grid_of(timing_.ttl), timing_.phase);
+  deadline_ = std::min(valid_until(sent, timing_.ttl, timing_.drift_ppm), last_);
+  renew_at_ = at_max_hold()
+                  ? instant::max()
+                  : on_grid(sent + nanoseconds(timing_.ttl) / 3, grid_of(timing_.ttl), timing_.phase);
 }
 
 instant watchdog::wake_at() const noexcept {

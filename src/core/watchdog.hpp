@@ -17,6 +17,7 @@ struct lease_timing {
   std::chrono::milliseconds ttl{};
   std::int64_t drift_ppm = 0;
   std::chrono::nanoseconds phase{};
+  std::chrono::milliseconds max_hold = std::chrono::milliseconds::max();  ///< the longest life; max: no limit
 };
 
 enum class life : std::uint8_t { held, released, lost };
@@ -39,6 +40,9 @@ class watchdog {
 
   /// End of validity as things stand.
   [[nodiscard]] instant deadline() const noexcept { return deadline_; }
+
+  /// Is that the end of max_hold, which no renewal moves? Then none is asked for any more.
+  [[nodiscard]] bool at_max_hold() const noexcept { return deadline_ == last_; }
 
   /// When tick() wants to be called next; the end of time when there is nothing more to do.
   [[nodiscard]] instant wake_at() const noexcept;
@@ -72,6 +76,7 @@ class watchdog {
   life state_ = life::held;
   bool in_flight_ = false;
   std::uint64_t seq_ = 0;
+  instant last_;    // the end of max_hold
   instant sent_{};  // of the renewal under way
   instant deadline_{};
   instant renew_at_{};

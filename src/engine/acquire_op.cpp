@@ -19,6 +19,7 @@ core::acquire_settings settings_for(const engine& e, const lock_name& name, cons
   std::memcpy(&seed, owner.raw().data(), sizeof seed);
   return {.name = name,
           .ttl = options.ttl,
+          .max_hold = options.max_hold,
           .wait = options.wait == forever ? std::nullopt : std::optional(options.wait),
           .drift_ppm = t.drift_ppm,
           .fifo = t.fifo,
@@ -41,6 +42,7 @@ acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const 
                .who = std::move(who),
                .join = false,
                .wake = {}},
+      max_hold_(options.max_hold),
       machine_(settings_for(*engine_, name, options, request_.owner)),
       done_(std::move(done)) {}
 
@@ -189,7 +191,8 @@ void acquire_op::withdraw() {
 
 void acquire_op::succeed(const core::acquire_action& action) {
   engine_->with_observations([&](core::observations& seen) { seen.forget(request_.name); });
-  const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase()};
+  const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase(),
+                                  max_hold_};
   auto h =
       std::make_shared<hold>(engine_, request_.name, request_.owner, granted_.token, timing, action.since);
   if (!engine_->leases().add(*h)) {

@@ -65,6 +65,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
 
   // Touched only by the thread that drains, once started.
   acquire_request request_;
+  const std::chrono::milliseconds max_hold_;
   core::acquire machine_;
   callback<void(result<lease>)> done_;
   hold_version victim_;

@@ -41,6 +41,18 @@ std::string who_is_in_the_way(const rejection& no) {
 
 }  // namespace
 
+std::string describe_time(std::chrono::milliseconds t) {
+  if (t < std::chrono::seconds(1)) {
+    return std::to_string(t.count()) + " ms";
+  }
+  std::string text = std::to_string(t.count() / 1000);
+  if (const auto rest = t.count() % 1000; rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text + " s";
+}
+
 std::string describe_owner(const owner_data& who) {
   std::string text = who.host + " pid " + std::to_string(who.pid) + " user " + who.user;
   if (!who.label.empty()) {

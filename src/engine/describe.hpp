@@ -7,9 +7,13 @@
 #include <cremone/record.hpp>
 #include <cremone/result.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace cremone::detail {
+
+/// "250 ms", "2 s", "1.5 s"
+[[nodiscard]] std::string describe_time(std::chrono::milliseconds t);
 
 /// "web1 pid 4711 user deploy ('nightly report') since 2026-11-15T21:42:07Z"
 [[nodiscard]] std::string describe_owner(const owner_data& who);

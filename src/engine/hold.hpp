@@ -34,6 +34,7 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
         owner(who),
         token(number),
         ttl(timing.ttl),
+        max_hold(timing.max_hold),
         dog(timing, since),
         wake(dog.wake_at()),
         deadline(dog.deadline()) {}
@@ -47,6 +48,7 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
   const owner_id owner;
   const fence_token token;
   const std::chrono::milliseconds ttl;
+  const std::chrono::milliseconds max_hold;
 
   // Guarded by the keeper's mutex.
   core::watchdog dog;

@@ -2,6 +2,7 @@
 #include "engine/keeper.hpp"
 
 #include "base/check.hpp"
+#include "engine/describe.hpp"
 
 #include <string>
 
@@ -89,6 +90,10 @@ void keeper::announce(const std::shared_ptr<hold>& h) {
 namespace {
 
 error ran_out(const hold& h) {
+  if (h.dog.at_max_hold()) {
+    return {errc::lost,
+            "lock '" + h.name.str() + "' was held for its max_hold of " + describe_time(h.max_hold)};
+  }
   return {errc::lost, "the lease of lock '" + h.name.str() +
                           "' ran out: no renewal succeeded within its ttl of " +
                           std::to_string(h.ttl.count()) + " ms"};

@@ -4,6 +4,7 @@
 // CMake component.
 #include <cremone/cremone.hpp>
 
+#include "base/suggest.hpp"
 #include "base/url.hpp"
 #include "engine/asio_env.hpp"
 #include "engine/engine.hpp"
@@ -20,6 +21,7 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace cremone {
 
@@ -82,13 +84,18 @@ constexpr std::array schemes = {
 
 error unknown_scheme(const std::string& name) {
   std::string known;
+  std::vector<std::string_view> names;
   for (const scheme& s : schemes) {
     if (s.open != nullptr) {
       known += (known.empty() ? "" : ", ") + std::string(s.name) + "://";
+      names.push_back(s.name);
     }
   }
-  return {errc::invalid_argument,
-          "no store is called " + name + "://; this build has " + (known.empty() ? "none" : known)};
+  const std::string no_such_store = "no store is called " + name + "://; ";
+  if (const std::string_view meant = closest(name, names); !meant.empty()) {
+    return {errc::invalid_argument, no_such_store + "did you mean " + std::string(meant) + "://?"};
+  }
+  return {errc::invalid_argument, no_such_store + "this build has " + (known.empty() ? "none" : known)};
 }
 
 }  // namespace

@@ -258,6 +258,59 @@ TEST_F(Renewal, LossIsFoundByTheFirstQuestionAfterAPause) {
   EXPECT_TRUE(loss.stop.stop_requested());
 }
 
+TEST_F(Renewal, EndsAtMaxHoldThoughTheStoreAnswers) {
+  auto held = take("ledger", {.ttl = 10s, .max_hold = 2min});
+  const loss_log loss(held);
+  const instant granted = last(kind::acquire).at;
+  env_->advance(2min - 1ms);
+  EXPECT_TRUE(held.held());
+  EXPECT_EQ(held.deadline(), granted + 2min);
+  EXPECT_GE(count(kind::renew), 30U);
+
+  env_->advance(1ms);
+  EXPECT_FALSE(held.held());
+  EXPECT_TRUE(loss.stop.stop_requested());
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_EQ(loss.heard->front(), errc::lost);
+  EXPECT_EQ(loss.heard->front().detail(), "lock 'ledger' was held for its max_hold of 120 s");
+  const std::size_t sent = count(kind::renew);
+  env_->advance(1min);
+  EXPECT_EQ(count(kind::renew), sent);
+  EXPECT_EQ(count(kind::release), 0U) << "its holder may still be acting";
+  EXPECT_EQ(held.release().error(), errc::lost);
+  env_->run_all();
+  EXPECT_EQ(count(kind::release), 1U);
+}
+
+TEST_F(Renewal, IsNotSentWhenMaxHoldEndsTheLeaseAnyway) {
+  auto held = take("ledger", {.ttl = 10s, .max_hold = 5s});
+  const loss_log loss(held);
+  env_->advance(5s);
+  EXPECT_EQ(count(kind::renew), 0U);
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_EQ(loss.heard->front().detail(), "lock 'ledger' was held for its max_hold of 5 s");
+}
+
+TEST_F(Renewal, OfAReenteredLeaseEndsAtTheMaxHoldOfTheFirst) {
+  auto held = take("ledger", {.ttl = 10s, .max_hold = 30s});
+  env_->advance(20s);
+  auto again = held.reenter().value();
+  EXPECT_EQ(again.deadline(), held.deadline());
+  held = lease();
+  env_->advance(10s);
+  EXPECT_FALSE(again.held());
+  EXPECT_EQ(again.reenter().error(), errc::lost);
+}
+
+TEST_F(Renewal, ThatFailedBeforeMaxHoldIsToldAsWhatItIs) {
+  stop_answering(kind::renew);
+  auto held = take("ledger", {.ttl = 10s, .max_hold = 1min});
+  const loss_log loss(held);
+  env_->advance(10s);
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_THAT(loss.heard->front().detail(), ::testing::HasSubstr("no renewal succeeded"));
+}
+
 TEST_F(Renewal, LossIsToldToOneWhoAsksLater) {
   auto held = take("ledger", ten_seconds);
   env_->pause(5min);

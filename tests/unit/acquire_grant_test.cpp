@@ -73,6 +73,17 @@ TEST(AcquireGrant, DoesNotForgetAnUnansweredAttemptBecauseOfARefusal) {
   expect_succeeded(a.machine.granted(at(2100ms), repeated), 0s);
 }
 
+TEST(AcquireGrant, IsNoLeaseWhenTheAnswerTookLongerThanMaxHold) {
+  acquire_settings settings = waiting(10min);
+  settings.max_hold = 2s;
+  acquisition in_time = trying(settings);
+  expect_succeeded(in_time.machine.granted(at(2s) - 1ns, fresh), 0s);
+  acquisition late = trying(settings);
+  const acquire_action action = late.machine.granted(at(2s), fresh);
+  EXPECT_EQ(action.what, kind::attempt);
+  EXPECT_TRUE(action.withdraw) << "the store believes that we hold it";
+}
+
 TEST(AcquireGrant, IsTakenAlsoAfterTheWaitIsOver) {
   acquisition a = trying(waiting(1s));
   expect_succeeded(a.machine.granted(at(1500ms), fresh), 0s);

@@ -42,6 +42,15 @@ TEST(DescribeOwner, NamesWhoWhereWhatForAndSinceWhen) {
   EXPECT_EQ(describe_owner(plain), "web1 pid 4711 user bob since 2026-11-15T21:42:07Z");
 }
 
+TEST(DescribeTime, SaysWhatWasAskedForNoMoreAndNoLess) {
+  EXPECT_EQ(describe_time(1ms), "1 ms");
+  EXPECT_EQ(describe_time(999ms), "999 ms");
+  EXPECT_EQ(describe_time(1s), "1 s");
+  EXPECT_EQ(describe_time(1500ms), "1.5 s");
+  EXPECT_EQ(describe_time(30'004ms), "30.004 s");
+  EXPECT_EQ(describe_time(1h), "3600 s");
+}
+
 TEST(DescribeFailure, OfABusyLockNamesTheHolder) {
   EXPECT_EQ(told(error(errc::busy), held_by(1), 0s),
             "lock 'nightly' at memory:// is held by " + describe_owner(bob));

@@ -31,11 +31,13 @@ struct skewed_clock {
 /// True time in steps of one millisecond; messages take any number of them, or are lost.
 class duel {
  public:
-  duel(std::uint64_t seed, std::int64_t holder_rate, std::int64_t observer_rate)
+  duel(std::uint64_t seed, std::int64_t holder_rate, std::int64_t observer_rate,
+       milliseconds max_hold = milliseconds::max())
       : dice_(seed),
         holder_clock_{holder_rate, 3s},
         observer_clock_{observer_rate, 5s},
-        dog_({.ttl = lease_ttl, .drift_ppm = usual_drift, .phase = {}}, holder_clock_.read(0s)) {}
+        dog_({.ttl = lease_ttl, .drift_ppm = usual_drift, .phase = {}, .max_hold = max_hold},
+             holder_clock_.read(0s)) {}
 
   enum class outcome : std::uint8_t { never_evicted, evicted, overlap };
 
@@ -141,6 +143,18 @@ TEST(Exclusion, NoHolderBelievesInItsLeaseOnceItWasEvicted) {
     }
   }
   EXPECT_GT(evictions, 100) << "else nothing was tested";
+}
+
+TEST(Exclusion, OfAHolderThatMaxHoldEndsIsTheSame) {
+  int evictions = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (const std::int64_t observer : {-usual_drift, usual_drift}) {
+      const auto end = duel(seed, -usual_drift, observer, milliseconds(seed * 100)).run();
+      ASSERT_NE(end, duel::outcome::overlap) << "seed " << seed << ", rate " << observer;
+      evictions += end == duel::outcome::evicted ? 1 : 0;
+    }
+  }
+  EXPECT_GT(evictions, 100) << "who renews no more is taken over from";
 }
 
 }  // namespace

@@ -168,12 +168,19 @@ TEST(UrlOptions, AreAllowedByName) {
 }
 
 TEST(UrlOptions, AreRefusedByNameTogetherWithWhatThereIs) {
-  const auto r = parsed("redis://h?prefix=a&perfix=b").allow_only({"prefix", "layout"});
+  const auto r = parsed("redis://h?prefix=a&colour=b").allow_only({"prefix", "layout"});
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), errc::invalid_argument);
   EXPECT_THAT(r.error().detail(), HasSubstr("redis://"));
-  EXPECT_THAT(r.error().detail(), HasSubstr("'perfix'"));
+  EXPECT_THAT(r.error().detail(), HasSubstr("'colour'"));
   EXPECT_THAT(r.error().detail(), HasSubstr("prefix, layout"));
+}
+
+TEST(UrlOptions, AreRefusedWithTheOneThatWasMeant) {
+  const auto r = parsed("redis://h?perfix=b").allow_only({"prefix", "layout"});
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), errc::invalid_argument);
+  EXPECT_EQ(r.error().detail(), "redis:// has no option 'perfix'; did you mean 'prefix'?");
 }
 
 TEST(UrlOptions, AreRefusedWhereThereAreNone) {

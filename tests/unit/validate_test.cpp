@@ -132,6 +132,20 @@ TEST(ValidateOptions, RefusesANegativeWait) {
       << "what one who overflowed it had in mind";
 }
 
+TEST(ValidateOptions, AcceptsAnyMaxHoldThatIsATimeAndForever) {
+  for (const milliseconds most : {milliseconds(1), milliseconds(2s), milliseconds(24h), forever}) {
+    EXPECT_EQ(complaint_about({.max_hold = most}), "") << most.count();
+  }
+}
+
+TEST(ValidateOptions, RefusesAMaxHoldThatLeavesNoTime) {
+  for (const milliseconds most : {0ms, -1ms, milliseconds::min()}) {
+    const std::string message = complaint_about({.max_hold = most});
+    EXPECT_THAT(message, HasSubstr("max_hold " + std::to_string(most.count()) + " ms"));
+    EXPECT_THAT(message, HasSubstr("forever")) << "what zero may have been meant to be";
+  }
+}
+
 TEST(ValidateOptions, AcceptsALabelOfUpToTwoHundredAndFiftySixBytes) {
   const std::string longest(256, 'l');
   EXPECT_EQ(complaint_about({.label = longest}), "");
