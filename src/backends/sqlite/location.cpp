@@ -88,13 +88,16 @@ result<struct stat> check_directory(const std::string& directory) {
   return seen;
 }
 
-/// Who may write to the directory could replace the file anyway.
+/// Who may write to the directory could replace the file anyway, unless it is sticky.
 mode_t mode_for(const struct stat& directory, gid_t group_of_file) {
   mode_t mode = S_IRUSR | S_IWUSR;
+  if ((directory.st_mode & S_ISVTX) != 0) {
+    return mode;
+  }
   if ((directory.st_mode & S_IWGRP) != 0 && directory.st_gid == group_of_file) {
     mode |= S_IRGRP | S_IWGRP;
   }
-  if ((directory.st_mode & S_IWOTH) != 0 && (directory.st_mode & S_ISVTX) == 0) {
+  if ((directory.st_mode & S_IWOTH) != 0) {
     mode |= S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
   }
   return mode;

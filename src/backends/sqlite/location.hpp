@@ -18,8 +18,8 @@ namespace cremone::sqlite {
 
 /// Makes sure that a database can lie at `path`, creating an empty file if there is none, and returns its one true
 /// path, without symbolic links: what lies beside it is found by everybody by that name. The file can be used by
-/// those who may write to its directory: the group if the directory is the group's to write, others likewise unless
-/// it is sticky, as /tmp is. *misconfigured*, *access_denied* and *storage_error* name the culprit and what to do.
+/// those who may write to its directory: the group if the directory is the group's to write, others likewise. In a
+/// sticky one, as /tmp is, it is for its maker alone. *misconfigured*, *access_denied* and *storage_error* name the culprit and what to do.
 [[nodiscard]] result<std::string> prepare_location(const std::string& path);
 
 /// The permissions a file beside the database gets: the same as the database's.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the kernel tells about the clients of a database, through the seam: the living, the dead, and commands that
+// outlive the process that took a lock for them. Descriptors stand for processes here: what counts is who has them.
+#include "backends/sqlite/backend.hpp"
+#include "engine/asio_env.hpp"
+#include "support/blocking_backend.hpp"
+#include "support/pending.hpp"
+#include "support/seam_words.hpp"
+#include "support/temp_directory.hpp"
+#include "support/wait_for.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace cremone {
+
+namespace {
+
+using test::blocking_backend;
+using test::fresh_owner;
+using test::granted;
+using test::rejected;
+using test::shown;
+using test::wanting;
+
+class SqliteLiveness : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<blocking_backend> connect() const {
+    const auto outside = std::make_shared<detail::asio_env>();
+    return std::make_unique<blocking_backend>(outside, sqlite::open_backend(outside, settings_).value());
+  }
+
+  [[nodiscard]] hold_record holder() const { return here_->inspect(lock_)->holders.at(0); }
+
+  [[nodiscard]] static sqlite::store_settings settings_at(const std::string& path) {
+    sqlite::store_settings s;
+    s.path = path;
+    return s;
+  }
+
+  const test::temp_directory directory_;
+  sqlite::store_settings settings_ = settings_at(directory_.file("locks.db"));
+  const lock_name lock_ = "lock";
+  const owner_id owner_ = fresh_owner();
+  std::unique_ptr<blocking_backend> here_ = connect();
+  std::unique_ptr<blocking_backend> there_ = connect();
+};
+
+TEST_F(SqliteLiveness, SparesALivingHolderUntilItHasBeenSilentForLong) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  EXPECT_EQ(holder().liveness, liveness::alive);
+  EXPECT_EQ(rejected(here_->try_acquire(wanting(lock_, fresh_owner()))).holders.at(0).liveness,
+            liveness::alive);
+  EXPECT_EQ(shown(here_->evict(lock_, holder().version)), "done") << "that is for the observer to decide";
+}
+
+TEST_F(SqliteLiveness, FreesTheLockOfADeadHolderAtOnceWithAHigherToken) {
+  const grant first = granted(there_->try_acquire(wanting(lock_, owner_)));
+  there_.reset();
+  EXPECT_EQ(holder().liveness, liveness::dead);
+  EXPECT_GT(granted(here_->try_acquire(wanting(lock_, fresh_owner()))).token, first.token);
+  EXPECT_EQ(shown(here_->renew(test::renewing(lock_, owner_, first.token))), "refused: lost")
+      << "dead is final";
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, owner_))), "refused: not_held");
+}
+
+TEST_F(SqliteLiveness, KeepsTheLockForACommandThatOutlivesItsProcess) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  const int command = there_->seam().lifeline().value();
+  EXPECT_EQ(holder().liveness, liveness::alive);
+  there_.reset();
+  EXPECT_EQ(holder().liveness, liveness::command_only);
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "refused: busy");
+  EXPECT_EQ(shown(here_->evict(lock_, holder().version)), "refused: busy")
+      << "silence says nothing about a command";
+  ::close(command);
+  EXPECT_EQ(holder().liveness, liveness::dead);
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "granted");
+}
+
+TEST_F(SqliteLiveness, TakesTheLockFromACommandByForceOnly) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  const int command = there_->seam().lifeline().value();
+  there_.reset();
+  test::pending<answer> forced{"force"};
+  const hold_version version = holder().version;
+  here_->seam().force(lock_, version, forced.reply());
+  EXPECT_EQ(shown(forced.get(unknown{})), "done");
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "granted");
+  ::close(command);
+}
+
+TEST_F(SqliteLiveness, GivesOutOneLifelineAtATimeAndItIsNotInheritedByAccident) {
+  const int line = here_->seam().lifeline().value();
+  EXPECT_NE(::fcntl(line, F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_EQ(here_->seam().lifeline().error().code(), errc::busy);
+  ::close(line);
+  const auto again = here_->seam().lifeline();
+  ASSERT_TRUE(again);
+  ::close(*again);
+}
+
+TEST_F(SqliteLiveness, OfAnotherBootIsLeftToObservation) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  there_.reset();
+  settings_.boot[0] ^= 1U;
+  here_ = connect();
+  EXPECT_EQ(holder().liveness, liveness::untold);
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "refused: busy");
+  EXPECT_EQ(shown(here_->evict(lock_, holder().version)), "done");
+}
+
+TEST_F(SqliteLiveness, OfAnotherLiveFileIsLeftToObservation) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  std::filesystem::rename(directory_.file("locks.db.live"), directory_.file("old.live"));
+  here_ = connect();
+  EXPECT_EQ(holder().liveness, liveness::untold) << "the byte may well be held in the other file";
+  EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "refused: busy");
+}
+
+TEST_F(SqliteLiveness, WakesTheHeadOfTheQueueWhenTheHolderDies) {
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  const auto bell = std::make_shared<test::hint_counter>();
+  EXPECT_EQ(shown(here_->try_acquire(test::queueing(lock_, fresh_owner(), bell))), "refused: busy");
+  const int before = bell->count();
+  there_.reset();
+  EXPECT_TRUE(test::wait_for([&] { return bell->count() > before; }));
+}
+
+TEST_F(SqliteLiveness, TokensGoOnAboveTheMarkInANewBoot) {
+  const grant first = granted(there_->try_acquire(wanting(lock_, owner_)));
+  EXPECT_EQ(shown(there_->release(lock_, owner_)), "done");
+  settings_.boot[0] ^= 1U;
+  const auto rebooted = connect();
+  const grant next = granted(rebooted->try_acquire(wanting(lock_, fresh_owner())));
+  EXPECT_GE(next.token.value(), first.token.value() + 9'000'000) << "what was given last may be forgotten";
+}
+
+}  // namespace
+
+}  // namespace cremone

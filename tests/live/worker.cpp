@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program that uses the library as any other would, for tests that need more than one process:
+//   worker URL talk                 does what it is told on its input, see talk()
+//   worker URL increment NAME FILE N  adds 1 to the number in FILE under a lock, N times, and notes its tokens in it
+//   worker URL once NAME            takes a lock, leaves it and returns from main
+//   worker URL churn NAME           takes, renews and leaves locks until it is killed
+#include <cremone/cremone.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+int complain(const cremone::error& why) {
+  std::cout << "error " << why.message() << std::endl;
+  return 1;
+}
+
+/// Lines in, lines out: `acquire NAME TTL WAIT`, `release`, `held`, `stopped`, `loss`, `waiters NAME`, `fork`.
+class talk {
+ public:
+  explicit talk(cremone::client& locks) : locks_(locks) {}
+
+  int run() {
+    std::cout << "ready" << std::endl;
+    std::string line;
+    while (std::getline(std::cin, line)) {
+      std::istringstream words(line);
+      std::string what;
+      words >> what;
+      std::cout << answer(what, words) << std::endl;
+    }
+    return 0;
+  }
+
+ private:
+  std::string answer(const std::string& what, std::istringstream& words) {
+    if (what == "acquire") {
+      return acquire(words);
+    }
+    if (what == "release") {
+      const auto done = lease_.release();
+      return done ? "released" : std::string(to_string(done.error().code()));
+    }
+    if (what == "held") {
+      return lease_.held() ? "yes" : "no";
+    }
+    if (what == "reenter") {
+      const auto again = lease_.reenter();
+      return again ? "yes" : std::string(to_string(again.error().code()));
+    }
+    if (what == "stopped") {
+      return stop_.stop_requested() ? "yes" : "no";
+    }
+    if (what == "loss") {
+      const std::lock_guard lock(mutex_);
+      return "loss " + loss_;
+    }
+    if (what == "waiters") {
+      std::string name;
+      words >> name;
+      const auto seen = locks_.inspect(name);
+      return seen ? std::to_string(seen->waiters.size()) : seen.error().message();
+    }
+    return "what?";
+  }
+
+  std::string acquire(std::istringstream& words) {
+    std::string name;
+    std::int64_t ttl = 0;
+    std::int64_t wait = 0;
+    words >> name >> ttl >> wait;
+    auto got =
+        locks_.acquire(name, {.ttl = milliseconds(ttl), .wait = milliseconds(wait), .label = "worker"});
+    if (!got) {
+      return std::string(to_string(got.error().code())) + " " + got.error().detail();
+    }
+    lease_ = std::move(*got);
+    stop_ = lease_.get_stop_token();
+    lease_.on_lost([this](const cremone::error& why) {
+      const std::lock_guard lock(mutex_);
+      loss_ = why.message();
+    });
+    std::ostringstream text;
+    text << "granted " << lease_.token();
+    return text.str();
+  }
+
+  cremone::client& locks_;
+  std::mutex mutex_;
+  std::string loss_;
+  std::stop_token stop_;
+  cremone::lease lease_;
+};
+
+/// The file is read and written without any other protection: a second one inside would lose an increment.
+int increment(cremone::client& locks, const std::string& name, const std::string& path, int times) {
+  for (int i = 0; i < times; ++i) {
+    const auto lease = locks.acquire(name);
+    if (!lease) {
+      return complain(lease.error());
+    }
+    std::uint64_t value = 0;
+    std::ifstream(path) >> value;
+    std::ofstream(path) << value + 1;
+    std::ofstream(path + ".tokens", std::ios::app) << value + 1 << ' ' << lease->token() << '\n';
+  }
+  return 0;
+}
+
+int once(cremone::client& locks, const std::string& name) {
+  auto lease = locks.acquire(name);
+  return lease ? 0 : complain(lease.error());
+}
+
+int churn(cremone::client& locks, const std::string& name) {
+  std::mt19937 random(static_cast<unsigned>(::getpid()));
+  std::cout << "ready" << std::endl;
+  while (true) {
+    const auto lease = locks.acquire(name, {.ttl = milliseconds(100)});
+    if (lease) {  // long enough for a renewal, sometimes
+      std::this_thread::sleep_for(microseconds(random() % 4 == 0 ? random() % 60'000 : random() % 500));
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv, argv + argc);
+  if (args.size() < 3) {
+    return 64;
+  }
+  auto locks = cremone::open(args[1]);
+  if (!locks) {
+    return complain(locks.error());
+  }
+  const std::string& what = args[2];
+  if (what == "talk") {
+    return talk(*locks).run();
+  }
+  if (what == "increment") {
+    return increment(*locks, args.at(3), args.at(4), std::stoi(args.at(5)));
+  }
+  if (what == "once") {
+    return once(*locks, args.at(3));
+  }
+  if (what == "churn") {
+    return churn(*locks, args.at(3));
+  }
+  return 64;
+}
