@@ -116,7 +116,7 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     watch(now, r.holders);
     seen.forget_all_but(settings_.name, r.holders);
     for (const hold_record& holder : r.holders) {
-      const instant from = std::min(seen.note(settings_.name, holder, now), ripe_at(holder));
+      const instant from = ripe_at(holder, seen.note(settings_.name, holder, now));
       if (tried_to_evict_ == holder.version) {
         continue;  // it is still there; ask again after a pause, not in a busy loop
       }
@@ -155,10 +155,14 @@ void acquire::watch(instant now, std::span<const hold_record> holders) {
   }
 }
 
-instant acquire::ripe_at(const hold_record& holder) const {
+/// The sooner of what the client's table says and what this waiter knows. It keeps that: the table may have seen the
+/// holder long before it, or not at all the next time.
+instant acquire::ripe_at(const hold_record& holder, instant by_the_table) {
   const auto known = std::find_if(watched_.begin(), watched_.end(),
-                                  [&](const sight& s) { return s.version == holder.version; });
-  return known->first + silence_of(holder.ttl, settings_.drift_ppm);  // just noted
+                                  [&](const sight& s) { return s.version == holder.version; });  // just noted
+  const nanoseconds silence = silence_of(holder.ttl, settings_.drift_ppm);
+  known->first = std::min(known->first, by_the_table - silence);
+  return known->first + silence;
 }
 
 /// How long a waiter may sleep when no hint comes. Hints are hints; nothing rests on them.

@@ -32,6 +32,44 @@ instant observations::note(const lock_name& name, const hold_record& hold, insta
   return s.first + silence;
 }
 
+void observations::restore(const lock_name& name, const hold_version& version, instant first, instant now) {
+  if (first >= now) {
+    return;  // a clock that is not ours
+  }
+  const key k{name, version.owner};
+  const auto found = seen_.find(k);
+  if (found != seen_.end()) {
+    sight& s = found->second;
+    if (s.seq == version.seq) {
+      s.first = std::min(s.first, first);
+    } else if (s.seq < version.seq) {  // numbers only grow: it was renewed since we looked
+      living_.splice(living_.end(), s.lives ? living_ : silent_, s.turn);
+      s = {version.seq, first, now, true, s.turn};
+    }
+    return;
+  }
+  if (make_room(now)) {
+    silent_.push_back(k);
+    seen_.emplace(k, sight{version.seq, first, now, false, std::prev(silent_.end())});
+  }
+}
+
+std::optional<instant> observations::since(const lock_name& name, const hold_version& version) const {
+  const auto found = seen_.find(key{name, version.owner});
+  return found != seen_.end() && found->second.seq == version.seq ? std::optional(found->second.first)
+                                                                  : std::nullopt;
+}
+
+std::vector<observations::seen_hold> observations::seen_of(const lock_name& name) const {
+  std::vector<seen_hold> all;
+  for (auto at = seen_.lower_bound(key{name, owner_id{}}); at != seen_.end() && at->first.first == name;
+       ++at) {
+    const sight& s = at->second;
+    all.push_back({name, {at->first.second, s.seq}, s.first, s.latest});
+  }
+  return all;
+}
+
 bool observations::make_room(instant now) {
   if (seen_.size() < max_size) {
     return true;

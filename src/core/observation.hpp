@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace cremone::core {
 
@@ -40,6 +42,22 @@ class observations {
   /// Notes that `hold` was in this version in a reply that has been read by `now`. Returns from when on the hold
   /// may be evicted, if it is never seen in another version: not before ttl(1 + ρ) after the *first* sight.
   instant note(const lock_name& name, const hold_record& hold, instant now);
+
+  /// Somebody on this machine saw this version at `first` already, before this client did. Not counted when that is not
+  /// in the past, or when this client has seen the hold in a later version.
+  void restore(const lock_name& name, const hold_version& version, instant first, instant now);
+
+  /// Since when this version has been seen; empty when it was not, or not last.
+  [[nodiscard]] std::optional<instant> since(const lock_name& name, const hold_version& version) const;
+
+  /// What the table holds of one lock, by owner: to be kept for the next process.
+  struct seen_hold {
+    lock_name name;
+    hold_version version;
+    instant first;
+    instant latest;
+  };
+  [[nodiscard]] std::vector<seen_hold> seen_of(const lock_name& name) const;
 
   /// The lock is ours, or that hold is gone: nothing seen of it matters any more.
   void forget(const lock_name& name) { forget_all_but(name, {}); }

@@ -117,7 +117,11 @@ core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
   }
   if (auto* no = std::get_if<rejection>(&a)) {
     last_no_ = std::move(*no);
-    return engine_->with_observations([&](core::observations& seen) {
+    if (!recalled_ && last_no_.why == errc::busy) {
+      engine_->holders().recall(request_.name, last_no_.holders, now);
+      recalled_ = true;
+    }
+    return engine_->holders().with_table([&](core::observations& seen) {
       return machine_.refused(now, {last_no_.why, last_no_.holders, last_no_.place, last_no_.retry_after},
                               seen);
     });
@@ -190,7 +194,7 @@ void acquire_op::withdraw() {
 }
 
 void acquire_op::succeed(const core::acquire_action& action) {
-  engine_->with_observations([&](core::observations& seen) { seen.forget(request_.name); });
+  engine_->holders().with_table([&](core::observations& seen) { seen.forget(request_.name); });
   const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase(),
                                   max_hold_};
   auto h =
@@ -202,7 +206,13 @@ void acquire_op::succeed(const core::acquire_action& action) {
   finish(hold::to_lease(std::move(h)));
 }
 
-void acquire_op::fail(const error& why) { finish(explained(why)); }
+void acquire_op::fail(const error& why) {
+  error told = explained(why);
+  if (!last_no_.holders.empty()) {
+    engine_->holders().leave(request_.name, now());  // before the caller hears of it, who may exit then
+  }
+  finish(std::move(told));
+}
 
 void acquire_op::finish(result<lease> r) {
   timer_.reset();
@@ -213,9 +223,20 @@ void acquire_op::finish(result<lease> r) {
   engine_->finished();
 }
 
-error acquire_op::explained(const error& why) const {
-  const wall_time now = engine_->outside().wall_now();
-  return describe_failure(why, request_, last_no_, engine_->store_traits().store, now);
+error acquire_op::explained(const error& why) {
+  return describe_failure(why, request_, last_no_, engine_->store_traits().store,
+                          engine_->outside().wall_now(), silence());
+}
+
+/// How long the one who is in the way has been seen silent, where silence leads to a takeover.
+std::optional<std::chrono::nanoseconds> acquire_op::silence() {
+  if (last_no_.holders.size() != 1 || !engine_->store_traits().observed_takeover) {
+    return std::nullopt;
+  }
+  const auto first = engine_->holders().with_table([&](const core::observations& seen) {
+    return seen.since(request_.name, last_no_.holders.front().version);
+  });
+  return first ? std::optional(now() - *first) : std::nullopt;
 }
 
 }  // namespace cremone::detail

@@ -54,7 +54,8 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   void succeed(const core::acquire_action& action);
   void fail(const error& why);
   void finish(result<lease> r);
-  [[nodiscard]] error explained(const error& why) const;
+  [[nodiscard]] error explained(const error& why);
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> silence();
   [[nodiscard]] instant now() { return engine_->outside().now(); }
 
   const std::shared_ptr<engine> engine_;
@@ -70,7 +71,8 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   callback<void(result<lease>)> done_;
   hold_version victim_;
   grant granted_;
-  rejection last_no_;  // for the message
+  rejection last_no_;      // for the message
+  bool recalled_ = false;  // what earlier processes saw is in the table
   bool registered_ = false;
   std::unique_ptr<timer> timer_;
 };

@@ -28,7 +28,19 @@ std::string shown(std::chrono::microseconds t) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-std::string who_is_in_the_way(const rejection& no) {
+/// A living holder renews at a third of its ttl.
+std::string how_silent(const hold_record& holder, std::optional<std::chrono::nanoseconds> silent) {
+  if (!silent || *silent <= holder.ttl / 2) {
+    return {};
+  }
+  std::string text = "; silent for " + shown(std::chrono::floor<std::chrono::microseconds>(*silent));
+  if (*silent < holder.ttl && holder.liveness != liveness::command_only) {
+    text += ", taken over after " + describe_time(holder.ttl) + " of silence";
+  }
+  return text;
+}
+
+std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::nanoseconds> silent) {
   if (no.holders.empty()) {
     return no.place.value_or(1) > 0 ? "is promised to others who wait for it" : "was not free";
   }
@@ -36,7 +48,7 @@ std::string who_is_in_the_way(const rejection& no) {
   if (no.holders.size() > 1) {
     text += " and " + std::to_string(no.holders.size() - 1) + " more";
   }
-  return text;
+  return text + how_silent(no.holders.front(), silent);
 }
 
 }  // namespace
@@ -62,13 +74,14 @@ std::string describe_owner(const owner_data& who) {
 }
 
 error describe_failure(const error& why, const acquire_request& request, const rejection& last_no,
-                       const std::string& store, wall_time now) {
+                       const std::string& store, wall_time now,
+                       std::optional<std::chrono::nanoseconds> silent) {
   const std::string lock = "lock '" + request.name.str() + "' at " + store;
   const std::string waited = shown(now - request.who.since);
   switch (why.code()) {
-    case errc::busy: return {errc::busy, lock + " " + who_is_in_the_way(last_no)};
+    case errc::busy: return {errc::busy, lock + " " + who_is_in_the_way(last_no, silent)};
     case errc::timed_out:
-      return {errc::timed_out, lock + " " + who_is_in_the_way(last_no) + "; waited " + waited};
+      return {errc::timed_out, lock + " " + who_is_in_the_way(last_no, silent) + "; waited " + waited};
     case errc::cancelled: return {errc::cancelled, lock + ": " + why.detail() + "; waited " + waited};
     default: return {why.code(), lock + ": " + why.detail() + " (after " + waited + ")"};
   }

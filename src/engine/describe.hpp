@@ -8,6 +8,7 @@
 #include <cremone/result.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace cremone::detail {
@@ -19,7 +20,10 @@ namespace cremone::detail {
 [[nodiscard]] std::string describe_owner(const owner_data& who);
 
 /// Adds to a failure what the caller needs to act on it: the lock, the store, who is in the way, the time spent.
+/// `silent`: for how long the one who is in the way has been seen not to renew; it is mentioned when that is longer than
+/// a holder that lives would be silent, so that the caller learns what waiting would do.
 [[nodiscard]] error describe_failure(const error& why, const acquire_request& request,
-                                     const rejection& last_no, const std::string& store, wall_time now);
+                                     const rejection& last_no, const std::string& store, wall_time now,
+                                     std::optional<std::chrono::nanoseconds> silent = std::nullopt);
 
 }  // namespace cremone::detail

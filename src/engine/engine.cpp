@@ -27,14 +27,14 @@ bool knows(const traits& t, mode m) noexcept {
 
 }  // namespace
 
-engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store)
+engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen)
     : me_(this_process()),
       env_(std::move(e)),
       store_(std::move(store)),
       traits_(store_->describe()),
       leases_(std::make_shared<keeper>(env_, store_)),
       phase_(random_phase(*env_)),
-      seen_(traits_.drift_ppm) {}
+      holders_(traits_, std::move(seen)) {}
 
 error engine::not_at_home() const {
   return {errc::unsupported, "this client was opened by process " + std::to_string(me_.pid) +
@@ -151,6 +151,7 @@ void engine::close() noexcept {
     }
     waiting = waiting_;
   }
+  holders_.closing();
   for (const auto& op : waiting) {
     op->cancel(client_closed());
   }
@@ -162,6 +163,7 @@ void engine::close() noexcept {
     std::unique_lock lock(mutex_);
     quiet_.wait_for(lock, close_grace, [&] { return under_way_ == 0; });
   }
+  holders_.leave_the_rest(env_->now());
   store_->close();
   env_->stop();
 

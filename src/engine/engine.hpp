@@ -6,8 +6,8 @@
 
 #include "base/env.hpp"
 #include "base/process.hpp"
-#include "core/observation.hpp"
 #include "engine/keeper.hpp"
+#include "engine/lookout.hpp"
 
 #include <cremone/backend.hpp>
 #include <cremone/client.hpp>
@@ -36,7 +36,8 @@ class engine : public std::enable_shared_from_this<engine> {
   /// How long close() waits for the store to answer what is outstanding.
   static constexpr std::chrono::milliseconds close_grace{1000};
 
-  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store);
+  /// `seen`: where what is seen of holders outlives this process; null: nowhere.
+  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen = nullptr);
 
   /// False in a forked child, which must touch nothing. Checked before any mutex.
   [[nodiscard]] bool at_home() const noexcept { return stamp_ == process_stamp(); }
@@ -64,16 +65,10 @@ class engine : public std::enable_shared_from_this<engine> {
   [[nodiscard]] backend& store() noexcept { return *store_; }
   [[nodiscard]] const traits& store_traits() const noexcept { return traits_; }
   [[nodiscard]] keeper& leases() noexcept { return *leases_; }
+  [[nodiscard]] lookout& holders() noexcept { return holders_; }
   [[nodiscard]] std::chrono::nanoseconds phase() const noexcept { return phase_; }
   [[nodiscard]] owner_id fresh_owner() noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_; }
-
-  /// Calls `fn` with the table of observations, one thread at a time.
-  template <class F>
-  decltype(auto) with_observations(F&& fn) {
-    const std::lock_guard lock(seen_mutex_);
-    return fn(seen_);
-  }
 
   /// Waiting acquires register, so that close() can end them. False once closed.
   [[nodiscard]] bool register_waiting(const std::shared_ptr<acquire_op>& op);
@@ -113,8 +108,7 @@ class engine : public std::enable_shared_from_this<engine> {
   const std::chrono::nanoseconds
       phase_;  // of this client's renewals, so that many clients do not renew at once
 
-  std::mutex seen_mutex_;
-  core::observations seen_;
+  lookout holders_;
 
   std::atomic<bool> closed_ = false;
   std::atomic<std::size_t> under_way_ = 0;  // acquisitions and releases

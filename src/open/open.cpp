@@ -117,7 +117,8 @@ result<client> open(std::string_view url_text) {
     if (!store) {
       return store.error();
     }
-    return detail::access::make_client(std::make_shared<detail::engine>(std::move(e), std::move(*store)));
+    return detail::access::make_client(std::make_shared<detail::engine>(
+        std::move(e), std::move(*store), std::make_unique<detail::seen_file>()));
   } catch (const std::runtime_error& failed) {  // std's or Boost's: no descriptor or no thread left
     return error(errc::misconfigured, "cannot open " + parsed->shown() + ": " + failed.what());
   }

@@ -122,6 +122,29 @@ TEST(AcquireTakeover, NeedsNoRoomInTheClientsTable) {
   EXPECT_EQ(a.refused(holder_silence + 1ms, busy(holders, 0)).what, kind::evict);
 }
 
+TEST(AcquireTakeover, ByASingleTryUsesWhatAnEarlierProcessSaw) {
+  const std::vector<hold_record> holders = {holder(3)};
+  acquisition a = trying(one_try());
+  a.seen.restore("lock", holders[0].version, at(1ms) - holder_silence, at(1ms));
+  const acquire_action evict = a.refused(1ms, busy(holders));
+  EXPECT_EQ(evict.what, kind::evict);
+  EXPECT_EQ(evict.victim, holders[0].version);
+
+  acquisition too_soon = trying(one_try());
+  too_soon.seen.restore("lock", holders[0].version, at(2ms) - holder_silence, at(1ms));
+  EXPECT_EQ(too_soon.refused(1ms, busy(holders)).what, kind::fail);
+}
+
+TEST(AcquireTakeover, RemembersWhatAnEarlierProcessSawThoughTheTableForgets) {
+  const std::vector<hold_record> holders = {holder()};
+  acquisition a = trying(without_end());
+  a.seen.restore("lock", holders[0].version, at(0s) - holder_silence + 1s, at(1ms));
+  ASSERT_EQ(a.refused(1ms, busy(holders, 0)).what, kind::sleep);
+  a.seen.forget("lock");  // as when others need the room
+  ASSERT_EQ(a.machine.hint(at(1s)).what, kind::attempt);
+  EXPECT_EQ(a.refused(1s, busy(holders, 0)).what, kind::evict);
+}
+
 TEST(AcquireTakeover, StartsOverWithAVersionThatChangedWhenTheTableHasNoRoom) {
   acquisition a = trying(waiting(std::nullopt));
   for (std::size_t i = 0; i < observations::max_size; ++i) {

@@ -58,6 +58,29 @@ TEST(DescribeFailure, OfABusyLockNamesTheHolder) {
             "lock 'nightly' at memory:// is held by " + describe_owner(bob) + " and 2 more");
 }
 
+TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {
+  rejection no = held_by(1);
+  no.holders[0].ttl = 30s;
+  const auto said = [&](std::chrono::nanoseconds silent, errc why = errc::busy) {
+    acquire_request request;
+    request.name = "nightly";
+    request.who.since = began;
+    const std::string text =
+        describe_failure(error(why), request, no, "memory://", began + 5s, silent).detail();
+    const std::string plain = "lock 'nightly' at memory:// is held by " + describe_owner(bob);
+    EXPECT_EQ(text.substr(0, plain.size()), plain);
+    return text.substr(plain.size());
+  };
+  EXPECT_EQ(said(0s), "");
+  EXPECT_EQ(said(15s), "") << "one that lives may have been about to renew";
+  EXPECT_EQ(said(15s + 1ms), "; silent for 15.0 s, taken over after 30 s of silence");
+  EXPECT_EQ(said(20s, errc::timed_out),
+            "; silent for 20.0 s, taken over after 30 s of silence; waited 5.0 s");
+  EXPECT_EQ(said(42s), "; silent for 42.0 s") << "and still it was spared";
+  no.holders[0].liveness = liveness::command_only;
+  EXPECT_EQ(said(20s), "; silent for 20.0 s") << "its command is at work: nobody takes over";
+}
+
 TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {
   EXPECT_EQ(told(error(errc::busy), {}, 0s),
             "lock 'nightly' at memory:// is promised to others who wait for it");

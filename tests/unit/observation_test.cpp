@@ -205,6 +205,90 @@ TEST(Observations, LetADeadHolderRipenAmongACrowdOfLivingOnes) {
   EXPECT_LE(ripe, at(11s) + silence);
 }
 
+// ---- what others saw, and what is left for others --------------------------------------------------------
+
+TEST(Observations, CountFromTheSightOfAnEarlierProcess) {
+  observations seen(usual_drift);
+  seen.restore("lock", {owner(1), 0}, at(1s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(0), at(9s)), at(1s) + silence);
+}
+
+TEST(Observations, StartOverWhenTheVersionIsNotTheRestoredOne) {
+  observations seen(usual_drift);
+  seen.restore("lock", {owner(1), 0}, at(1s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(1), at(9s)), at(9s) + silence);
+}
+
+TEST(Observations, TakeTheEarlierOfTwoSightsOfOneVersion) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(0), at(5s));
+  seen.restore("lock", {owner(1), 0}, at(7s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(0), at(9s)), at(5s) + silence);
+  seen.restore("lock", {owner(1), 0}, at(1s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(0), at(9s)), at(1s) + silence);
+}
+
+TEST(Observations, TakeALaterVersionFromOthersAndNoEarlierOne) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(3), at(1s));
+  seen.restore("lock", {owner(1), 2}, at(0s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(3), at(9s)), at(1s) + silence);
+  seen.restore("lock", {owner(1), 4}, at(5s), at(9s));
+  EXPECT_EQ(seen.note("lock", version(4), at(9s)), at(5s) + silence);
+}
+
+TEST(Observations, RestoreNothingThatIsNotInThePast) {
+  observations seen(usual_drift);
+  seen.restore("lock", {owner(1), 0}, at(9s), at(9s));
+  seen.restore("lock", {owner(1), 0}, at(10s), at(9s));
+  EXPECT_EQ(seen.size(), 0U);
+}
+
+TEST(Observations, StayBoundedWhenTheyAreRestored) {
+  observations seen(usual_drift);
+  for (std::size_t i = 0; i < observations::max_size; ++i) {
+    seen.restore(std::to_string(i), {owner(1), 0}, at(0s), at(1s));
+  }
+  seen.restore("one too many", {owner(1), 0}, at(0s), at(1s));
+  EXPECT_EQ(seen.size(), observations::max_size);
+  EXPECT_EQ(seen.note("one too many", version(0), at(1s)), at(1s) + silence);
+}
+
+TEST(Observations, MakeRoomByARestoredOneThatWasRenewed) {
+  observations seen(usual_drift);
+  fill(seen);
+  seen.restore("7", {owner(1), 1}, at(4s), at(5s));
+  (void)seen.note("one too many", version(0), at(5s));
+  EXPECT_EQ(seen.note("one too many", version(0), at(6s)), at(5s) + silence);
+  EXPECT_EQ(seen.since("7", {owner(1), 1}), std::nullopt);
+}
+
+TEST(Observations, TellSinceWhenTheLatestVersionWasSeen) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", version(0), at(3s));
+  (void)seen.note("lock", version(0), at(5s));
+  EXPECT_EQ(seen.since("lock", {owner(1), 0}), at(3s));
+  EXPECT_EQ(seen.since("lock", {owner(1), 1}), std::nullopt);
+  EXPECT_EQ(seen.since("lock", {owner(2), 0}), std::nullopt);
+  EXPECT_EQ(seen.since("other", {owner(1), 0}), std::nullopt);
+}
+
+TEST(Observations, HandOutWhatTheySawOfOneLock) {
+  observations seen(usual_drift);
+  (void)seen.note("lock", hold_of(owner(2), 7, ttl), at(1s));
+  (void)seen.note("lock", hold_of(owner(1), 0, ttl), at(2s));
+  (void)seen.note("lock", hold_of(owner(2), 7, ttl), at(3s));
+  (void)seen.note("lock2", hold_of(owner(3), 0, ttl), at(3s));
+  const auto out = seen.seen_of("lock");
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(out[0].version, (hold_version{owner(1), 0}));
+  EXPECT_EQ(out[1].version, (hold_version{owner(2), 7}));
+  EXPECT_EQ(out[1].name, lock_name("lock"));
+  EXPECT_EQ(out[1].first, at(1s));
+  EXPECT_EQ(out[1].latest, at(3s));
+  EXPECT_TRUE(seen.seen_of("loc").empty());
+}
+
 TEST(Observations, ForgetHoldersThatAreGone) {
   observations seen(usual_drift);
   for (const std::uint32_t who : {1U, 2U, 3U}) {
