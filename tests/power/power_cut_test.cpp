@@ -78,6 +78,28 @@ TEST(PowerCutAtTheBeginning, LeavesAFileThatOpensAgain) {
   }
 }
 
+/// Whoever finds the mark raised may take it for synced: the one who raised it must not have been killed just before.
+TEST(PowerCutAfterAKill, FindsNoMarkThatWasRaisedButNotSynced) {
+  bool reached_the_end = false;
+  for (std::uint64_t call = 1; !reached_the_end && !HasFailure(); ++call) {
+    for (std::uint64_t seed = 0; seed < 8 && !HasFailure(); ++seed) {
+      SCOPED_TRACE("call " + std::to_string(call) + ", " + replay(seed));
+      machine m(seed);
+      m.cut_at(call);
+      m.open();
+      m.work(4, 1ms);
+      reached_the_end = m.has_power();
+      m.kill_programs();
+      m.open();
+      m.work(20, 1ms);
+      m.lose_power();
+      m.set_clock_back(1h);
+      m.open();
+      m.expect_all_is_well();
+    }
+  }
+}
+
 /// The disk itself: without this the tests above would show nothing.
 TEST(PowerCutOfABareDatabase, LosesWhatWasNotSyncedAndNothingElse) {
   int lost = 0;
