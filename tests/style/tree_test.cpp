@@ -138,6 +138,19 @@ TEST(TreeRules, OpenMayNameEverybody) {
   }
 }
 
+TEST(TreeRules, TheToolIsAUserOfTheLibrary) {
+  for (const auto* const include :
+       {"\"cli/output.hpp\"", "\"base/text.hpp\"", "<cremone/client.hpp>", "<CLI/CLI.hpp>",
+        "<nlohmann/json.hpp>", "<thread>", "<termios.h>", "<sys/wait.h>"}) {
+    EXPECT_EQ(broken_by_include("cli/run.cpp", include), kept) << include;
+  }
+  for (const auto* const include :
+       {"\"core/validity.hpp\"", "\"engine/asio_env.hpp\"", "\"backends/memory/memory.hpp\"",
+        "\"base/env.hpp\"", "<cremone/backend.hpp>", "<boost/asio.hpp>", "<sqlite3.h>", "\"run.hpp\""}) {
+    EXPECT_EQ(broken_by_include("cli/run.cpp", include), direction) << include;
+  }
+}
+
 TEST(TreeRules, AFolderWithoutARowIsRefused) {
   EXPECT_EQ(broken("src/elsewhere/file.cpp", ""), direction);
   EXPECT_EQ(broken("src/file.cpp", ""), direction);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands, one function and one file each. A command prints, complains and says how the process is to end; it
+// never ends it.
+#pragma once
+
+#include "cli/parser.hpp"
+
+namespace cremone::cli {
+
+[[nodiscard]] outcome run_command(const arguments& given);
+[[nodiscard]] outcome who_command(const arguments& given);
+[[nodiscard]] outcome list_command(const arguments& given);
+[[nodiscard]] outcome watch_command(const arguments& given);
+[[nodiscard]] outcome release_command(const arguments& given);
+
+}  // namespace cremone::cli

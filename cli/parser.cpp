@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parser.hpp"
+
+#include "base/suggest.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+
+#include <cremone/cremone.hpp>
+
+#include <cstdlib>
+#include <memory>
+
+namespace cremone::cli {
+
+namespace {
+
+/// CLI11's layout with our usage line: it does not know what stands behind `--`.
+class teaching_formatter final : public CLI::Formatter {
+ public:
+  explicit teaching_formatter(const command_text& text)
+      : usage_("Usage: cremone " + std::string(text.name) + " " + std::string(text.usage) + "\n") {
+    column_width(32);
+  }
+  [[nodiscard]] std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return "\n" + usage_;
+  }
+  [[nodiscard]] std::string make_positionals(const CLI::App* /*app*/) const override { return {}; }
+
+ private:
+  std::string usage_;
+};
+
+/// The option that somebody meant, or nothing.
+std::string meant_option(const CLI::App& app, const std::string& wrong) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view near = closest(wrong.substr(0, wrong.find('=')), known);
+  return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
+}
+
+}  // namespace
+
+parser::parser(const command_text& text) : text_(text) {
+  app_.description(std::string(text.about));
+  app_.footer("Examples:\n" + std::string(text.examples));
+  app_.formatter(std::make_shared<teaching_formatter>(text));
+  app_.allow_extras();
+  app_.set_help_flag("-h,--help", "show this text");
+  app_.add_option("--url", url_, "the store; else $CREMONE_URL, else the SQLite file of this user")
+      ->type_name("URL");
+}
+
+void parser::add_json() { app_.add_flag("--json", json_, "print JSON, for programs"); }
+
+void parser::add_name() {
+  wants_name_ = true;
+  app_.add_option("name", name_, "the lock");
+}
+
+int parser::refuse(const std::string& why) const {
+  complain(why);
+  draw("Usage: cremone " + std::string(text_.name) + " " + std::string(text_.usage) + "\n");
+  return status::usage;
+}
+
+std::optional<int> parser::parse(const arguments& given) {
+  std::vector<std::string> reversed(given.words.rbegin(), given.words.rend());  // as CLI11 wants it
+  try {
+    app_.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    const auto printed = print(app_.help());
+    return printed ? status::done : report(printed.error());
+  } catch (const CLI::ParseError& failed) {
+    return refuse(failed.what());
+  }
+  if (const auto wrong = check_leftovers(given)) {
+    return wrong;
+  }
+  if (wants_name_ && app_.get_option("name")->count() == 0) {
+    return refuse("which lock? The name is missing");
+  }
+  return std::nullopt;
+}
+
+std::optional<int> parser::check_leftovers(const arguments& given) const {
+  const std::vector<std::string> left = app_.remaining();
+  for (const std::string& word : left) {
+    if (word.size() > 1 && word.front() == '-') {
+      return refuse("unknown option '" + word + "' of '" + std::string(text_.name) + "'" +
+                    meant_option(app_, word));
+    }
+  }
+  if (left.empty()) {
+    return std::nullopt;
+  }
+  if (text_.name == "run") {
+    std::string command;
+    for (const std::string& word : left) {
+      command += " " + word;
+    }
+    return refuse(given.dashes ? "one lock's name only, and not also '" + left.front() + "'"
+                               : "put -- before the command: cremone run … " + name_ + " --" + command);
+  }
+  return refuse("'" + left.front() + "' is one word too many");
+}
+
+result<client> parser::open_store() const {
+  if (!url_.empty()) {
+    return open(url_);
+  }
+  const char* const from_environment = std::getenv("CREMONE_URL");
+  return open(from_environment == nullptr ? "" : from_environment);
+}
+
+result<std::optional<std::chrono::milliseconds>> duration_option(const CLI::App& app,
+                                                                 const std::string& option) {
+  using answer_type = std::optional<std::chrono::milliseconds>;
+  const CLI::Option* const given = app.get_option(option);
+  if (given->count() == 0) {
+    return answer_type{};
+  }
+  const auto parsed = parse_duration(given->results().front());
+  if (!parsed) {
+    return error(errc::invalid_argument, option + ": " + parsed.error().detail());
+  }
+  return answer_type{*parsed};
+}
+
+}  // namespace cremone::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lock's record in words and in JSON: who holds it, since when, who waits. The keys and the order of the columns are
+// an interface that scripts rely on. Reads no clock: relative times are told what time it is.
+#pragma once
+
+#include "cli/output.hpp"
+
+#include <cremone/record.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cremone::cli {
+
+/// "2026-11-16T04:02:15Z"
+[[nodiscard]] std::string iso_time(wall_time t);
+
+/// What is known of a holder's process, for people: empty when nothing is.
+[[nodiscard]] std::string liveness_words(liveness l, std::string_view lock);
+
+/// {"name", "held", "last_token", "holders": [{"host", "pid", "user", "label", "since", "token", "ttl_ms", "mode",
+/// "liveness"}], "waiters": [{"place", "host", "pid", "user", "label", "since", "mode"}]}. Keys are only ever added.
+[[nodiscard]] nlohmann::ordered_json to_json(const lock_record& lock);
+
+/// One line of JSON with its line break. Bytes that are not UTF-8 are replaced.
+[[nodiscard]] std::string json_line(const nlohmann::ordered_json& value);
+
+/// What `who` prints. On a terminal aligned and coloured; else one fact per line, with a tab after its name.
+[[nodiscard]] std::string describe_lock(const lock_record& lock, const std::string& store, wall_time now,
+                                        bool terminal, const palette& colours);
+
+/// Columns of `list`: name, state, host, pid, user, since, token, waiters, label.
+[[nodiscard]] std::vector<std::string> list_columns();
+
+/// One row per holder; for a lock that is only waited for, one row with state "waited for". `relative`: since when as
+/// a length of time, for people; else as ISO time.
+[[nodiscard]] std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_time now,
+                                                              bool relative);
+
+/// The rows under their headings, each column as wide as it must be, and no line wider than `columns`.
+[[nodiscard]] std::string as_table(const std::vector<std::string>& headings,
+                                   const std::vector<std::vector<std::string>>& rows, std::size_t columns,
+                                   const palette& colours);
+
+/// The rows with a tab between the columns.
+[[nodiscard]] std::string as_tabbed(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace cremone::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_options.hpp"
+
+#include "base/text.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cremone::cli {
+
+namespace {
+
+constexpr command_text text = {
+    "run", "[OPTIONS] NAME -- COMMAND [ARG...]",
+    "Runs a command while holding the lock NAME; nobody else with this store holds it meanwhile. Ends as the "
+    "command\n"
+    "does: same exit code, same terminal, same signals. The command finds CREMONE_TOKEN, CREMONE_NAME and\n"
+    "CREMONE_STORE in its environment. Should the lock be lost, the command and all of its process group get "
+    "SIGTERM,\n"
+    "then SIGKILL, before anyone else can have the lock, as long as cremone itself gets to run. A write that "
+    "must be\n"
+    "safe even from a machine that slept sends CREMONE_TOKEN with it, to something that refuses lower ones.",
+    "  cremone run backup -- ./backup.sh              wait for the lock, then run\n"
+    "  cremone run --try nightly -- ./job.sh          or end at once with 75 if somebody else has it\n"
+    "  cremone run --try -E 0 nightly -- ./job.sh     ... and call that fine: for cron\n"
+    "  cremone run --wait 30s deploy -- make deploy   wait half a minute at most\n"
+    "  cremone run db -- sh -c 'echo token $CREMONE_TOKEN'\n"
+    "\n`cremone help exit-codes` explains every exit code."};
+
+result<int> parse_status(const std::string& value) {
+  int code = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, failed] = std::from_chars(value.data(), end, code);
+  if (failed != std::errc{} || rest != end || code < 0 || code > 255) {
+    return error(errc::invalid_argument, "-E: '" + printable(value) + "' is not an exit code, 0 to 255");
+  }
+  return code;
+}
+
+}  // namespace
+
+run_line::run_line() : parser_(text) {
+  CLI::App& app = parser_.app();
+  parser_.add_name();
+  app.add_option("--wait", "wait at most so long: 500ms, 10s, 2m, 1h (default: for ever)")->type_name("TIME");
+  app.add_flag("--try", try_, "do not wait");
+  app.add_option("-E,--conflict-exit-code", conflict_, "exit code when the lock is in use (default: 75)")
+      ->type_name("CODE");
+  app.add_option("--label", label_, "shown to those who ask who holds the lock")->type_name("TEXT");
+  app.add_option("--ttl", "how long the lock outlives a holder that vanished, 100ms to 1m (default: 30s)")
+      ->type_name("TIME");
+  app.add_option("--max-hold", "end the command after so long (default: never)")->type_name("TIME");
+  app.add_option("--grace", "between SIGTERM and SIGKILL when the lock is lost (default: ttl/6)")
+      ->type_name("TIME");
+  app.add_flag("-v,--verbose", options_.verbose, "say who is in the way, also without a terminal");
+}
+
+std::optional<int> run_line::parse(const arguments& given) {
+  if (const auto over = parser_.parse(given)) {
+    return over;
+  }
+  if (given.after.empty()) {
+    complain("no command: cremone run " + parser_.name() + " -- COMMAND [ARG...]");
+    return status::usage;
+  }
+  options_.name = parser_.name();
+  options_.command = given.after;
+  if (const auto fine = read_values(); !fine) {
+    return report(fine.error());
+  }
+  return std::nullopt;
+}
+
+result<void> run_line::read_values() {
+  const auto wait = duration_option(parser_.app(), "--wait");
+  const auto ttl = duration_option(parser_.app(), "--ttl");
+  const auto max_hold = duration_option(parser_.app(), "--max-hold");
+  for (const auto* read : {&wait, &ttl, &max_hold}) {
+    if (!*read) {
+      return read->error();
+    }
+  }
+  if (try_ && *wait) {
+    return error(errc::invalid_argument, "--try and --wait: either do not wait, or do");
+  }
+  if (parser_.app().get_option("-E")->count() > 0) {
+    const auto code = parse_status(conflict_);
+    if (!code) {
+      return code.error();
+    }
+    options_.conflict_status = *code;
+  }
+  options_.how.wait = try_ ? no_wait : wait->value_or(forever);
+  options_.how.ttl = ttl->value_or(options_.how.ttl);
+  options_.how.max_hold = max_hold->value_or(forever);
+  options_.how.label = label_;
+  return read_grace();
+}
+
+/// Renewals come at a third of the ttl, so that two thirds are left just before one: a grace longer than half would
+/// end commands whose lock is in no danger.
+result<void> run_line::read_grace() {
+  const auto given = duration_option(parser_.app(), "--grace");
+  if (!given) {
+    return given.error();
+  }
+  const auto span = std::min(options_.how.ttl, options_.how.max_hold);
+  options_.grace = given->value_or(span / 6);
+  if (options_.grace > span / 2) {
+    return error(errc::invalid_argument,
+                 "--grace " + shown(options_.grace) +
+                     " is too long: at most half of the ttl and of the longest hold, here " +
+                     shown(span / 2));
+  }
+  return {};
+}
+
+}  // namespace cremone::cli

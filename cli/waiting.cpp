@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/waiting.hpp"
+
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "cli/descriptor.hpp"
+#include "cli/duration.hpp"
+#include "cli/output.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+namespace cremone::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds before_first_line = 200ms;  // a lock that comes at once shows nothing
+constexpr std::chrono::milliseconds between_lines = 1s;         // what is shown is in seconds
+
+/// The line of one who waits, on a terminal redrawn in place.
+class wait_display {
+ public:
+  wait_display(const client& store, const std::string& name, bool verbose)
+      : store_(store), name_(name), terminal_(is_terminal(STDERR_FILENO)), wanted_(terminal_ || verbose) {
+    const process_identity me = this_process();
+    self_ = {me.host, me.pid};
+  }
+
+  /// Asks the store and shows what it says. Nothing when it does not answer: the acquire will say why.
+  void show() {
+    const auto lock = wanted_ ? store_.inspect(name_) : result<lock_record>(error(errc::cancelled));
+    if (!lock) {
+      return;
+    }
+    const auto waited =
+        std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
+    const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+    const std::string line = waiting_line(*lock, self_, waited, now);
+    if (!terminal_) {
+      complain(line);
+      wanted_ = false;
+      return;
+    }
+    draw("\r" + cut(line, terminal_size(STDERR_FILENO).columns - 1) + "\x1b[K");
+    drawn_ = true;
+  }
+
+  void clear() {
+    if (drawn_) {
+      draw("\r\x1b[K");
+      drawn_ = false;
+    }
+  }
+
+ private:
+  const client& store_;
+  const std::string& name_;
+  own_identity self_;
+  bool terminal_;
+  bool wanted_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// Until `done` is raised; returns the signal that ended the wait, if one did.
+int serve_signals(signal_inbox& signals, const event& done, wait_display& display, std::stop_source& stop) {
+  int ended_by = 0;
+  std::chrono::milliseconds pause = before_first_line;
+  for (;;) {
+    std::array<pollfd, 2> sources{pollfd{signals.fd(), POLLIN, 0}, pollfd{done.fd(), POLLIN, 0}};
+    const int ready = ::poll(sources.data(), sources.size(), static_cast<int>(pause.count()));
+    if ((sources[1].revents & POLLIN) != 0) {
+      return ended_by;
+    }
+    while (const auto signal = signals.next()) {
+      if (*signal == SIGTSTP) {
+        display.clear();
+        signals.stop_here(SIGTSTP, false);
+      } else if (ends_a_process(*signal) && ended_by == 0) {
+        ended_by = *signal;
+        stop.request_stop();
+      }
+    }
+    if (ready == 0 && ended_by == 0) {
+      display.show();
+      pause = between_lines;
+    }
+  }
+}
+
+std::string holder_words(const hold_record& h, wall_time now) {
+  std::string text = h.owner.host + " pid " + std::to_string(h.owner.pid);
+  if (!h.owner.label.empty()) {
+    text += " '" + h.owner.label + "'";
+  }
+  text += " for " + shown(std::chrono::floor<std::chrono::milliseconds>(now - h.owner.since));
+  return h.liveness == liveness::command_only ? text + " (its cremone is gone, its command still runs)"
+                                              : text;
+}
+
+}  // namespace
+
+waited acquire(const client& store, const std::string& name, const acquire_options& options,
+               signal_inbox& signals, bool verbose) {
+  event done;
+  std::stop_source stop;
+  std::optional<result<lease>> answer;
+  std::thread worker([&] {
+    answer.emplace(store.acquire(name, options, stop.get_token()));
+    done.raise();
+  });
+  wait_display display(store, name, verbose);
+  const int signal = serve_signals(signals, done, display, stop);
+  display.clear();
+  worker.join();
+  return {std::move(*answer), signal};
+}
+
+std::string waiting_line(const lock_record& lock, const own_identity& self, std::chrono::milliseconds waited,
+                         wall_time now) {
+  std::string text = "waiting for '" + lock.name.str() + "': ";
+  if (lock.holders.empty()) {
+    text += "free, and promised to those who wait";
+  } else {
+    text += "held by " + holder_words(lock.holders.front(), now);
+  }
+  if (lock.holders.size() > 1) {
+    text += " and " + std::to_string(lock.holders.size() - 1) + " more";
+  }
+  for (std::size_t i = 0; i < lock.waiters.size(); ++i) {
+    if (lock.waiters[i].who.pid == self.pid && lock.waiters[i].who.host == self.host) {
+      text += "; place " + std::to_string(i + 1) + " of " + std::to_string(lock.waiters.size());
+      break;
+    }
+  }
+  return printable(text + "; waited " + shown(waited));
+}
+
+}  // namespace cremone::cli

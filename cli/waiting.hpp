@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Getting the lock for `run`: another thread waits for it, so that the main thread can hear signals and show a person
+// for whom we wait.
+#pragma once
+
+#include "cli/signals.hpp"
+
+#include <cremone/client.hpp>
+#include <cremone/lease.hpp>
+#include <cremone/options.hpp>
+#include <cremone/record.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace cremone::cli {
+
+/// A lease or why not; and the signal, if one ended the waiting.
+struct waited {
+  result<lease> got;
+  int signal = 0;
+};
+
+/// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone when this returns.
+/// Elsewhere, and only if `verbose`, that line is printed once. A signal that would end us ends the wait: then no hold
+/// and no place in the queue is left. Throws std::system_error when the system has no thread left.
+[[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
+                             signal_inbox& signals, bool verbose);
+
+/// Who asks, to find our own place in the queue.
+struct own_identity {
+  std::string host;
+  std::int64_t pid = 0;
+};
+
+/// "waiting for 'deploy': held by db1 pid 4711 'nightly' for 3m 5s; place 2 of 3; waited 12s"
+[[nodiscard]] std::string waiting_line(const lock_record& lock, const own_identity& self,
+                                       std::chrono::milliseconds waited, wall_time now);
+
+}  // namespace cremone::cli

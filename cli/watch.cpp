@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `cremone watch`: a live view of all locks. On a terminal the list, redrawn in place; else one line per change.
+#include "cli/changes.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "cli/record_text.hpp"
+#include "cli/signals.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace cremone::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds default_interval = 500ms;
+constexpr std::chrono::milliseconds shortest_interval =
+    20ms;  // the store has other things to do than to be looked at
+
+constexpr command_text text = {"watch", "[OPTIONS]",
+                               "Shows all locks, live, until it is interrupted (Ctrl-C, SIGTERM), which "
+                               "counts as success. On a terminal the\n"
+                               "list, redrawn in place. Else one line per change, with tabs between time, "
+                               "event (held, released, waiting, left),\n"
+                               "name, host, pid, user, token and label; with --json one object per line. "
+                               "What is shorter than the interval can\n"
+                               "come and go unseen.",
+                               "  cremone watch\n"
+                               "  cremone watch --interval 2s >> locks.log\n"
+                               "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};
+
+enum class form : std::uint8_t { screen, lines, json };
+
+wall_time wall_now() {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+/// Draws each state over the one before.
+class screen {
+ public:
+  std::string redraw(const std::vector<lock_record>& locks, const std::string& store) {
+    const extent size = terminal_size(STDOUT_FILENO);
+    const palette colours = colours_for(STDOUT_FILENO);
+    const wall_time now = wall_now();
+    std::vector<std::vector<std::string>> rows;
+    for (const lock_record& lock : locks) {
+      auto more = list_rows(lock, now, true);
+      rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+    const std::size_t room =
+        size.rows > 4 ? size.rows - 4 : 1;  // the two lines above, one below, and the cursor's
+    const std::size_t hidden = rows.size() > room ? rows.size() - room : 0;
+    rows.resize(rows.size() - hidden);
+    std::string body = cut(iso_time(now) + "  " + store, size.columns - 1) + "\n" +
+                       as_table(list_columns(), rows, size.columns - 1, colours);
+    body += hidden > 0 ? "and " + std::to_string(hidden) + " more\n" : "";
+    const std::string up = lines_ == 0 ? "" : "\x1b[" + std::to_string(lines_) + "A";
+    lines_ = static_cast<std::size_t>(std::count(body.begin(), body.end(), '\n'));
+    return up + "\r\x1b[J" + body;
+  }
+
+ private:
+  std::size_t lines_ = 0;
+};
+
+std::string changes_text(const std::vector<lock_record>& before, const std::vector<lock_record>& after,
+                         form f) {
+  std::string out;
+  const wall_time now = wall_now();
+  for (const change& c : changes_between(before, after)) {
+    out += f == form::json ? json_line(to_json(c, now)) : to_line(c, now);
+  }
+  return out;
+}
+
+/// Waits for the next look; how to end, if it is the end.
+std::optional<outcome> pause(signal_inbox& signals, std::chrono::milliseconds interval) {
+  // A reader that left is seen although we have nothing to tell it.
+  std::array<pollfd, 2> sources{pollfd{signals.fd(), POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
+  ::poll(sources.data(), sources.size(), static_cast<int>(interval.count()));
+  if ((sources[1].revents & POLLERR) != 0) {
+    return outcome{.status = status::signal_base + SIGPIPE, .signal = SIGPIPE};
+  }
+  while (const auto signal = signals.next()) {
+    if (*signal == SIGINT || *signal == SIGTERM) {
+      return outcome{.status = status::done};
+    }
+    if (ends_a_process(*signal)) {
+      return outcome{.status = status::signal_base + *signal, .signal = *signal};
+    }
+    if (*signal == SIGTSTP) {
+      signals.stop_here(SIGTSTP, false);
+    }
+  }
+  return std::nullopt;
+}
+
+outcome watch(const client& store, form f, std::chrono::milliseconds interval, signal_inbox& signals) {
+  screen view;
+  std::vector<lock_record> before;
+  for (;;) {
+    auto now = store.list();
+    if (!now) {
+      return {.status = report(now.error())};
+    }
+    const auto printed =
+        print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
+    if (!printed) {
+      const auto over = pause(signals, 0ms);  // perhaps only the reader left
+      return over ? *over : outcome{.status = report(printed.error())};
+    }
+    before = std::move(*now);
+    if (const auto over = pause(signals, interval)) {
+      return *over;
+    }
+  }
+}
+
+}  // namespace
+
+outcome watch_command(const arguments& given) {
+  parser p(text);
+  p.add_json();
+  p.app().add_option("--interval", "time between two looks (default: 500ms)")->type_name("TIME");
+  if (const auto over = p.parse(given)) {
+    return {.status = *over};
+  }
+  const auto interval = duration_option(p.app(), "--interval");
+  if (!interval) {
+    return {.status = report(interval.error())};
+  }
+  signal_inbox signals;  // before the store is opened: its threads inherit the mask
+  const auto store = p.open_store();
+  if (!store) {
+    return {.status = report(store.error())};
+  }
+  const form f = p.json() ? form::json : is_terminal(STDOUT_FILENO) ? form::screen : form::lines;
+  const auto length =
+      std::clamp(interval->value_or(default_interval), shortest_interval, std::chrono::milliseconds(1h));
+  return watch(*store, f, length, signals);
+}
+
+}  // namespace cremone::cli

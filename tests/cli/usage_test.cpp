@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wrong words get one clear line, the right help, and a code of their own.
+#include "cli/fixture.hpp"
+
+#include <unistd.h>
+
+namespace cremone::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST_F(Tool, HelpTeachesWithExamples) {
+  for (const std::string command : {"run", "who", "list", "watch", "release"}) {
+    const auto end = cremone({command, "--help"});
+    EXPECT_EQ(end.code, 0);
+    EXPECT_THAT(end.out, HasSubstr("Usage: cremone " + command));
+    EXPECT_THAT(end.out, HasSubstr("Examples:\n  cremone "));
+    EXPECT_EQ(end.out, cremone({"help", command}).out);
+    EXPECT_THAT(cremone({"--help"}).out, HasSubstr("\n  " + command + " "));
+  }
+  EXPECT_EQ(cremone({"help"}).out, cremone({"--help"}).out);
+  EXPECT_THAT(cremone({"help", "exit-codes"}).out, HasSubstr("  75  "));
+  EXPECT_THAT(cremone({"--version"}).out, StartsWith("cremone 0."));
+}
+
+TEST_F(Tool, AWrongWordGetsASuggestion) {
+  struct mistake {
+    std::vector<std::string> words;
+    std::string said;
+  };
+  for (const mistake& m :
+       {mistake{{"rnu", "x", "--", "true"}, "did you mean run?"},
+        {{"run", "--wiat", "3s", "x", "--", "true"}, "did you mean --wait?"},
+        {{"run", "--conflict-exit-cod=3", "x", "--", "true"}, "did you mean --conflict-exit-code?"},
+        {{"who", "--jsno", "x"}, "did you mean --json?"},
+        {{"frobnicate"}, "there is no command 'frobnicate'"}}) {
+    const auto end = cremone(m.words);
+    EXPECT_EQ(end.code, 64);
+    EXPECT_THAT(end.err, HasSubstr(m.said));
+    EXPECT_EQ(end.out, "");
+  }
+}
+
+TEST_F(Tool, WhatIsMissingIsNamed) {
+  struct mistake {
+    std::vector<std::string> words;
+    std::string said;
+  };
+  for (const mistake& m :
+       {mistake{{}, "cremone help"},
+        {{"run", "x"}, "cremone run x -- COMMAND"},
+        {{"run", "x", "--"}, "cremone run x -- COMMAND"},
+        {{"run", "--", "true"}, "The name is missing"},
+        {{"run", "x", "echo", "hi"}, "x -- echo hi"},
+        {{"run", "x", "y", "--", "true"}, "'y'"},
+        {{"run", "", "--", "true"}, "invalid_argument"},
+        {{"run", "--wait", "soon", "x", "--", "true"}, "--wait: 'soon' is not a length of time"},
+        {{"run", "--wait", "--", "true"}, "--wait"},
+        {{"run", "--wait", "1s", "--try", "x", "--", "true"}, "--try"},
+        {{"run", "-E", "256", "x", "--", "true"}, "-E: '256'"},
+        {{"run", "--ttl", "1s", "--grace", "2s", "x", "--", "true"}, "--grace 2s is too long"},
+        {{"run", "--ttl", "1ms", "x", "--", "true"}, "ttl"},
+        {{"who", "x", "y"}, "'y' is one word too many"},
+        {{"who"}, "The name is missing"},
+        {{"--url", "sqlit:///tmp/x", "who", "x"}, "sqlit"}}) {
+    const auto end = cremone(m.words);
+    EXPECT_EQ(end.code, 64) << end.err;
+    EXPECT_THAT(end.err, HasSubstr(m.said));
+    EXPECT_THAT(end.err, StartsWith("cremone: "));
+  }
+}
+
+TEST_F(Tool, APasswordIsNeverEchoed) {
+  const auto end = cremone({"--url", "redis://me:secret@host/", "who", "x"});
+  EXPECT_NE(end.code, 0);
+  EXPECT_EQ((end.out + end.err).find("secret"), std::string::npos) << end.err;
+}
+
+TEST_F(Tool, AStoreThatCannotBeOpenedIsOneLineWithACodeOfItsOwn) {
+  const auto garbage = write_file(dir.file("garbage.db"), std::string(5000, 'x'));
+  const auto corrupt = cremone({"--url", "sqlite://" + garbage, "run", "x", "--", "true"});
+  EXPECT_EQ(corrupt.code, 74) << corrupt.err;
+  EXPECT_THAT(corrupt.err, HasSubstr(garbage));
+  EXPECT_EQ(contents(garbage), std::string(5000, 'x'));
+  const auto nowhere =
+      cremone({"--url", "sqlite://" + dir.file("no/such/locks.db"), "run", "x", "--", "true"});
+  EXPECT_NE(nowhere.code, 0);
+  EXPECT_NE(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr(dir.file("no/such")));
+}
+
+TEST_F(Tool, WithoutAUrlTheLocksAreInTheStateDirectory) {
+  surroundings around = here();
+  around.environment[0].second = "";  // CREMONE_URL
+  const auto end =
+      run(cremone_words({"run", "hello", "--", "sh", "-c", "echo token $CREMONE_TOKEN"}), around);
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, StartsWith("token "));
+  EXPECT_EQ(::access(dir.file("locks.db").c_str(), F_OK), 0);
+}
+
+}  // namespace
+}  // namespace cremone::test
