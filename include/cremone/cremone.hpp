@@ -17,14 +17,17 @@ namespace cremone {
 
 /// Opens a store.
 ///
-/// | URL             | store                                                                               |
-/// |-----------------|-------------------------------------------------------------------------------------|
-/// | `memory://NAME` | within this process; clients with the same NAME (or none) share it. No options.       |
+/// | URL               | store                                                                             |
+/// |-------------------|-----------------------------------------------------------------------------------|
+/// | none, `sqlite://` | `locks.db` in the state directory: `$CREMONE_STATE_DIR`; else for root `/var/lib/cremone`, for others `$XDG_STATE_HOME/cremone` or `~/.local/state/cremone` |
+/// | `sqlite:///path`  | that file, for all processes of this machine that can write to it. No options.   |
+/// | `memory://NAME`   | within this process; clients with the same NAME (or none) share it. No options.   |
 ///
 /// Fails with *invalid_argument* (not a URL, a scheme or an option that this build does not have: the message names
-/// it and what there is) and *misconfigured* (the system has no descriptor or thread left for it).
+/// it and what there is), *misconfigured*, *access_denied* and *storage_error* (the file, its directory or its disk
+/// cannot be used: the message says why and what to do; or the system has no descriptor or thread left).
 ///
-///     auto locks = cremone::open("memory://").value();
+///     auto locks = cremone::open().value();
 [[nodiscard]] result<client> open(std::string_view url_text = {});
 
 }  // namespace cremone

@@ -179,4 +179,23 @@ result<void> url::allow_only(std::initializer_list<std::string_view> known) cons
   return {};
 }
 
+std::string url_path(std::string_view path) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '/' || c == '.' || c == '-' || c == '_' || c == '~' || c == '+' || c == ',' ||
+                       byte >= 0xA0U;
+    if (plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += digits[byte >> 4U];
+      out += digits[byte & 0xFU];
+    }
+  }
+  return out;
+}
+
 }  // namespace cremone

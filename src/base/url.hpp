@@ -29,6 +29,9 @@ struct url {
   [[nodiscard]] result<void> allow_only(std::initializer_list<std::string_view> known) const;
 };
 
+/// A path as it stands in a URL: percent-encoded where it has to be, so that parse_url gives it back.
+[[nodiscard]] std::string url_path(std::string_view path);
+
 /// *invalid_argument* says what is wrong, without repeating what may be a password.
 [[nodiscard]] result<url> parse_url(std::string_view text);
 

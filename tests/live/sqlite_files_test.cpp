@@ -74,6 +74,16 @@ TEST_F(SqliteFile, IsMadeWhereThereIsNone) {
   EXPECT_EQ(mode(path() + "-wal"), 0600U);
 }
 
+TEST_F(SqliteFile, IsNamedByAUrlThatLeadsBackToIt) {
+  const std::string odd = directory_.file("my locks%41 #1?.db");
+  sqlite::store_settings settings;
+  settings.path = odd;
+  const auto outside = std::make_shared<detail::asio_env>();
+  const std::string name = sqlite::open_backend(outside, settings).value()->describe().store;
+  EXPECT_EQ(open(name).value().store(), name);
+  EXPECT_TRUE(std::filesystem::exists(odd + ".live"));
+}
+
 TEST_F(SqliteFile, IsForThoseWhoMayWriteToItsDirectory) {
   ASSERT_EQ(::chmod(directory_.path().c_str(), 0770), 0);
   (void)open(url()).value();

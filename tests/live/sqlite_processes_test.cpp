@@ -189,6 +189,19 @@ TEST_F(SqliteProcesses, ThatEndLeaveNothingBehind) {
   EXPECT_EQ(all->size(), 0U);
 }
 
+TEST_F(SqliteProcesses, MakeTheSameNewFileTogether) {
+  for (int round = 0; round < 10; ++round) {
+    const std::string fresh = "sqlite://" + directory_.file("new-" + std::to_string(round) + ".db");
+    std::vector<program> all;
+    for (int i = 0; i < 8; ++i) {
+      all.emplace_back(std::vector<std::string>{CREMONE_TEST_WORKER, fresh, "once", "lock"});
+    }
+    for (program& p : all) {
+      EXPECT_EQ(p.wait(), 0);
+    }
+  }
+}
+
 TEST_F(SqliteProcesses, KilledAtAnyPointLeaveNoStuckLockAndNoBrokenFile) {
   std::mt19937 random(20261116);
   std::uint64_t last = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/sqlite/backend.hpp"
 
-#include "base/text.hpp"
+#include "base/url.hpp"
 
 #include <utility>
 
@@ -31,7 +31,7 @@ sqlite_backend::opened::opened(std::shared_ptr<store> s)
 sqlite_backend::sqlite_backend(std::shared_ptr<env> e, std::shared_ptr<store> s)
     : env_(std::move(e)),
       settings_(s->settings()),
-      shown_("sqlite://" + printable(s->path())),
+      shown_("sqlite://" + url_path(s->path())),
       identity_(s->identity()),
       open_(std::make_shared<opened>(std::move(s))) {}
 

@@ -91,10 +91,6 @@ int descriptor::release() noexcept { return std::exchange(fd_, -1); }
 
 result<std::unique_ptr<live_file>> live_file::open(const std::string& database,
                                                    std::span<const std::uint8_t> boot) {
-  const auto mode = mode_of(database);
-  if (!mode) {
-    return mode.error();
-  }
   std::unique_ptr<live_file> made(new live_file);
   made->path_ = database + ".live";
   const std::string& path = made->path_;
@@ -106,8 +102,8 @@ result<std::unique_ptr<live_file>> live_file::open(const std::string& database,
   if (::fstat(made->prober_.get(), &seen) != 0) {
     return trouble("cannot use", path, errno);
   }
-  if (seen.st_size == 0 && (seen.st_mode & 0777U) != *mode) {
-    (void)::fchmod(made->prober_.get(), *mode);  // fails if another user has just made it, who does this then
+  if (seen.st_size == 0) {
+    share_like(database, made->prober_.get());
   }
   if (auto mapped = made->map(path); !mapped) {
     return mapped.error();

@@ -190,12 +190,19 @@ result<std::string> prepare_location(const std::string& path) {
   return found;
 }
 
-result<unsigned> mode_of(const std::string& path) {
-  struct stat seen {};
-  if (::stat(path.c_str(), &seen) != 0) {
-    return trouble("cannot use", path, errno);
+void share_like(const std::string& database, int fd) noexcept {
+  struct stat wanted {};
+  struct stat made {};
+  if (::stat(database.c_str(), &wanted) != 0 || ::fstat(fd, &made) != 0) {
+    return;
   }
-  return static_cast<unsigned>(seen.st_mode & 0777U);
+  // What fails here was made by another user, who does this, or was done before.
+  if (::geteuid() == 0 && (made.st_uid != wanted.st_uid || made.st_gid != wanted.st_gid)) {
+    (void)!::fchown(fd, wanted.st_uid, wanted.st_gid);
+  }
+  if ((made.st_mode & 0777U) != (wanted.st_mode & 0777U)) {
+    (void)::fchmod(fd, wanted.st_mode & 0777U);
+  }
 }
 
 }  // namespace cremone::sqlite

@@ -22,7 +22,8 @@ namespace cremone::sqlite {
 /// sticky one, as /tmp is, it is for its maker alone. *misconfigured*, *access_denied* and *storage_error* name the culprit and what to do.
 [[nodiscard]] result<std::string> prepare_location(const std::string& path);
 
-/// The permissions a file beside the database gets: the same as the database's.
-[[nodiscard]] result<unsigned> mode_of(const std::string& path);
+/// A file that we have just made beside the database belongs to whom the database belongs to, as SQLite's own do: else
+/// root, by one look at a user's locks, would lock the user out.
+void share_like(const std::string& database, int fd) noexcept;
 
 }  // namespace cremone::sqlite

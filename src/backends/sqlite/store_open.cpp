@@ -78,14 +78,16 @@ store::~store() = default;
 
 /// Before anything is written to it.
 void store::check_format() {
+  database_.execute("BEGIN");  // one look: another process may be making the tables
   const std::int64_t application = database_.number("PRAGMA application_id");
   const std::int64_t tables = database_.number("SELECT count(*) FROM sqlite_schema");
+  const std::int64_t format = database_.number("PRAGMA user_version");
+  database_.execute("COMMIT");
   if (application != our_application && (application != 0 || tables != 0)) {
     throw failure{error(
         errc::misconfigured,
         path_ + " is a SQLite database of another program; it was left as it is." + " Name another file")};
   }
-  const std::int64_t format = database_.number("PRAGMA user_version");
   if (application == our_application && format > our_format) {
     throw failure{error(errc::misconfigured, path_ + " was made by a newer cremone (format " +
                                                  std::to_string(format) + ", this one knows " +
