@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the library, its headers, and what find_package(cremone [COMPONENTS memory …]) needs.
+# Installs the library, its headers, and what find_package(cremone [COMPONENTS memory …]) and pkg-config need.
 include(CMakePackageConfigHelpers)
 
 set(cremone_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cremone)
@@ -10,6 +10,7 @@ install(DIRECTORY include/cremone TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT cremone-targets NAMESPACE cremone:: DESTINATION ${cremone_package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+list(JOIN cremone_components ", " cremone_components_text)
 configure_package_config_file(cmake/cremone-config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/cremone-config.cmake
   INSTALL_DESTINATION ${cremone_package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/cremone-config-version.cmake
@@ -18,3 +19,5 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/cremone-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/cremone-config-version.cmake
   DESTINATION ${cremone_package_dir})
+
+include(cmake/PkgConfig.cmake)
