@@ -34,7 +34,7 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
     return {};
   }
   std::string text = "; silent for " + shown(std::chrono::floor<std::chrono::microseconds>(*silent));
-  if (*silent < holder.ttl && holder.liveness != liveness::command_only) {
+  if (*silent < holder.ttl) {
     text += ", taken over after " + describe_time(holder.ttl) + " of silence";
   }
   return text;
@@ -47,6 +47,10 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
   std::string text = "is held by " + describe_owner(no.holders.front().owner);
   if (no.holders.size() > 1) {
     text += " and " + std::to_string(no.holders.size() - 1) + " more";
+  }
+  if (no.holders.front().liveness == liveness::command_only) {
+    return text + "; that process is gone, but the command that it ran is still at work. The lock is free when it ends,"
+                  " or by force: cremone release --force";
   }
   return text + how_silent(no.holders.front(), silent);
 }

@@ -4,6 +4,7 @@
 // tested beside this.
 #include "engine/seen_file.hpp"
 
+#include "scenario/watched_file.hpp"
 #include "support/temp_directory.hpp"
 
 #include <gmock/gmock.h>
@@ -68,6 +69,17 @@ TEST(SeenFile, KeepsWhatOthersWroteMeanwhile) {
   two[0].name = "weekly";
   ASSERT_TRUE(mine.add({"clock", "store"}, two, instant(2h)));
   EXPECT_EQ(others.look().size(), 2U);
+}
+
+TEST(SeenFile, IsNotWrittenWhenAnotherHasWrittenTheSameMeanwhile) {
+  const temp_directory home;
+  detail::seen_file mine(home.path(), "clock");
+  detail::seen_file others(home.path(), "clock");
+  ASSERT_TRUE(others.add({"clock", "store"}, one, instant(2h)));
+  const watched_file file(home.file("seen"));
+  EXPECT_TRUE(mine.add({"clock", "store"}, one, instant(2h)));
+  EXPECT_TRUE(file.same());
+  EXPECT_EQ(mine.known().size(), 1U);
 }
 
 TEST(SeenFile, CannotBeWrittenWhereThereIsNoDirectory) {

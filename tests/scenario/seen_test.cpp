@@ -7,7 +7,8 @@
 #include "core/validity.hpp"
 #include "engine/engine.hpp"
 #include "engine/seen_file.hpp"
-#include "scenario/forwarding_backend.hpp"
+#include "scenario/lasting_backend.hpp"
+#include "scenario/watched_file.hpp"
 #include "support/manual_env.hpp"
 #include "support/temp_directory.hpp"
 
@@ -34,21 +35,6 @@ using ::testing::Not;
 
 constexpr std::chrono::milliseconds holders_ttl{10s};
 const std::string this_boot = "boot-1/4026531834/0";
-
-/// A store that another process finds again.
-class lasting_backend final : public forwarding_backend {
- public:
-  lasting_backend(const std::shared_ptr<backend>& to, std::string identity)
-      : forwarding_backend(to), identity_(std::move(identity)) {}
-  [[nodiscard]] traits describe() const override {
-    traits t = forwarding_backend::describe();
-    t.identity = identity_;
-    return t;
-  }
-
- private:
-  const std::string identity_;
-};
 
 class Seen : public ::testing::Test {
  protected:
@@ -232,25 +218,6 @@ TEST_F(Seen, IsNotWrittenWhenNobodyWasInTheWay) {
 }
 
 // ---- how often it is written ------------------------------------------------------------------------------
-
-/// Tells whether the file was written anew. While it is open its inode is not used again.
-class watched_file {
- public:
-  explicit watched_file(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  watched_file(const watched_file&) = delete;
-  watched_file& operator=(const watched_file&) = delete;
-  ~watched_file() { ::close(fd_); }
-  [[nodiscard]] bool same() const {
-    struct stat then {};
-    struct stat now {};
-    return ::fstat(fd_, &then) == 0 && ::stat(path_.c_str(), &now) == 0 && then.st_ino == now.st_ino;
-  }
-
- private:
-  const std::string path_;
-  const int fd_;
-};
 
 TEST_F(Seen, IsWrittenOncePerVersionHoweverOftenOneTries) {
   hold();

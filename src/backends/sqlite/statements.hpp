@@ -33,6 +33,7 @@ struct store::statements {
   statement leave{sql::leave};
   statement bury{sql::bury};
   statement raise_mark{sql::raise_mark};
+  statement set_mark{sql::set_mark};
   statement new_boot{sql::new_boot};
   statement sweep{sql::sweep};
   statement forget{sql::forget};

@@ -212,16 +212,21 @@ void store::keep_place(const acquire_request& request, bool queued, const store_
 }
 
 /// No token above the mark is ever given, and the mark is on disk before it counts: so tokens do not go back when the
-/// machine loses power and SQLite, which does not sync each commit here, its last transactions.
+/// machine loses power and SQLite, which does not sync each commit here, its last transactions. In two steps, because
+/// one who is killed between write and sync leaves something that others find and take for synced: it must be no mark.
 void store::raise_mark(std::int64_t wanted) {
   database_.execute("PRAGMA synchronous=FULL");
+  bool raised = false;
   try {
-    database_.run(sql_->raise_mark, wanted, mark_ahead);
+    raised = database_.run(sql_->raise_mark, wanted, mark_ahead) != 0;
   } catch (...) {
     database_.execute("PRAGMA synchronous=NORMAL");
     throw;
   }
   database_.execute("PRAGMA synchronous=NORMAL");
+  if (raised) {
+    database_.run(sql_->set_mark, database_.told(0));
+  }
 }
 
 // ---- renew, release, evict

@@ -107,7 +107,7 @@ void store::create_tables() {
         throw failure{error(errc::storage_error, std::string("no random numbers: ") + std::strerror(errno))};
       }
       database_.execute(sql::schema);
-      statement only_row("INSERT INTO store VALUES (1, ?1, ?2, 0, 0, '')");
+      statement only_row("INSERT INTO store VALUES (1, ?1, ?2, 0, 0, 0, '')");
       database_.run(only_row, uuid, settings_.boot);
       database_.execute(("PRAGMA application_id=" + std::to_string(our_application)).c_str());
       database_.execute(("PRAGMA user_version=" + std::to_string(our_format)).c_str());

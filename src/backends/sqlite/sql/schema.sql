@@ -3,7 +3,8 @@ CREATE TABLE store (                  -- one row
   id INTEGER PRIMARY KEY CHECK (id = 1),
   uuid BLOB NOT NULL,                 -- this database, and no copy made anew under the same name
   boot BLOB NOT NULL,                 -- the boot of the kernel in which tokens were given last
-  mark INTEGER NOT NULL,              -- no token above this was ever given; it is on disk before that holds
+  raised INTEGER NOT NULL,            -- no token above this was ever given; synced before
+  mark INTEGER NOT NULL,              -- this is set to it, up to which tokens are given
   floor INTEGER NOT NULL,             -- no token at or below this is given again, whatever the lock
   swept TEXT NOT NULL                 -- up to which name idle locks have been cleared away
 ) STRICT;
