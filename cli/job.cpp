@@ -5,12 +5,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 namespace cremone::cli {
 
 using step = loss_policy::step;
+
+namespace {
+
+/// When there is nothing to wake for; setting the alarm also silences one that rang.
+constexpr std::chrono::hours longest_sleep{1};
+
+}  // namespace
 
 job::job(lease& held, signal_inbox& signals, terminal& tty, handover when, std::chrono::nanoseconds grace,
          pid_t child)
@@ -47,9 +55,7 @@ void job::mind_the_lease() {
       break;
     case step::kill: ::kill(-child_, SIGKILL); break;
   }
-  if (policy_.wake_at() != instant::max()) {
-    alarm_.set(policy_.wake_at() - validity_clock::now());
-  }
+  alarm_.set(std::min<std::chrono::nanoseconds>(policy_.wake_at() - validity_clock::now(), longest_sleep));
 }
 
 void job::wait_for_something() {

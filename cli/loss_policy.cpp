@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds time_to_die{50};
 }  // namespace
 
 loss_policy::loss_policy(std::chrono::nanoseconds grace, instant deadline) noexcept
-    : grace_(grace), deadline_(deadline) {}
+    : grace_(grace), deadline_(std::max(deadline, instant{})) {}
 
 instant loss_policy::last_moment() const noexcept {
   return deadline_ - std::min<std::chrono::nanoseconds>(time_to_die, grace_ / 4);
@@ -25,9 +25,8 @@ loss_policy::step loss_policy::next(instant now, bool held, instant deadline) no
     return step::nothing;
   }
   if (state_ == state::watching) {
-    if (held) {
-      deadline_ = deadline;
-    }
+    deadline_ =
+        std::max(deadline_, deadline);  // it may be lost between the two questions: then it is instant::min()
     if (held && now < deadline_ - grace_) {
       return step::nothing;
     }

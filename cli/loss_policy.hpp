@@ -23,8 +23,8 @@ class loss_policy {
   /// `deadline` is the lease's when the command starts.
   loss_policy(std::chrono::nanoseconds grace, instant deadline) noexcept;
 
-  /// `held` and `deadline` as the lease says; the latter means nothing unless held. Each of terminate and kill is said
-  /// once.
+  /// `held` and `deadline` as the lease says: a renewal moves the latter forward, and when lost it is instant::min().
+  /// Each of terminate and kill is said once.
   [[nodiscard]] step next(instant now, bool held, instant deadline) noexcept;
 
   /// When to ask again at the latest; instant::max() after the kill.

@@ -138,6 +138,7 @@ outcome dispatch(const std::vector<std::string>& all) {
 
 int main(int argc, char** argv) {
   using namespace cremone::cli;
+  reserve_standard_streams();
   try {
     const outcome end = dispatch(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
     if (end.signal != 0) {

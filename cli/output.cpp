@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -33,6 +34,14 @@ int write_all(int fd, std::string_view text) noexcept {
 bool starts_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
 
 }  // namespace
+
+void reserve_standard_streams() noexcept {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) {  // the lowest that is free, so that open() returns just this one
+      static_cast<void>(::open("/dev/null", O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY)));
+    }
+  }
+}
 
 bool is_terminal(int fd) noexcept { return ::isatty(fd) == 1; }
 

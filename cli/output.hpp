@@ -30,6 +30,10 @@ struct extent {
 
 [[nodiscard]] bool is_terminal(int fd) noexcept;
 
+/// Where standard input, output or error is closed, puts something in its place that can be neither read nor written,
+/// so that no file that we open becomes it. The commands that we run find it closed. Call it first of all.
+void reserve_standard_streams() noexcept;
+
 /// Writes all of it to standard output, at once and unbuffered. *storage_error* when that fails: a full disk must not
 /// look like success.
 [[nodiscard]] result<void> print(std::string_view text);

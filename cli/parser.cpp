@@ -89,7 +89,10 @@ std::optional<int> parser::parse(const arguments& given) {
 }
 
 std::optional<int> parser::check_leftovers(const arguments& given) const {
-  const std::vector<std::string> left = app_.remaining();
+  std::vector<std::string> left = app_.remaining();
+  if (text_.name != "run") {
+    left.insert(left.end(), given.after.begin(), given.after.end());
+  }
   for (const std::string& word : left) {
     if (word.size() > 1 && word.front() == '-') {
       return refuse("unknown option '" + word + "' of '" + std::string(text_.name) + "'" +

@@ -62,6 +62,9 @@ outcome after(const job_end& end, lease& held, const std::string& name) {
 
 /// The command under the lease, to its end.
 outcome work(const client& store, lease& held, const run_options& options, signal_inbox& signals) {
+  if (!held.held()) {  // we were stopped while we waited, and came back too late
+    return {.status = report(held.release().error())};
+  }
   auto lifeline = store.lifeline();
   if (!lifeline && lifeline.error().code() != errc::unsupported) {
     give_back(held);

@@ -108,6 +108,14 @@ TEST(LossPolicy, KillsAtOnceWhenItIsTooLateForAnythingElse) {
   EXPECT_EQ(p.next(start_of_time + 300s, false, instant::min()), step::kill);
 }
 
+TEST(LossPolicy, KnowsALeaseThatWasLostBetweenTwoQuestions) {
+  loss_policy late(5s, instant::min());
+  EXPECT_EQ(late.next(start_of_time, true, instant::min()), step::kill);
+  loss_policy p(5s, start_of_time + 30s);
+  EXPECT_EQ(p.next(start_of_time + 10s, true, instant::min()), step::nothing);
+  EXPECT_EQ(p.wake_at(), start_of_time + 25s);
+}
+
 TEST(Candidates, FollowThePath) {
   EXPECT_THAT(candidates("ls", "/a:/b"), ElementsAre("/a/ls", "/b/ls"));
   EXPECT_THAT(candidates("ls", ":/b:"), ElementsAre("./ls", "/b/ls", "./ls"));

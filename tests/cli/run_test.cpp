@@ -139,6 +139,14 @@ TEST_F(Tool, TheCommandHasTheSignalMaskThatWeWereGiven) {
   EXPECT_EQ(end.out, run({"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}, here()).out);
 }
 
+TEST_F(Tool, AStreamThatIsClosedIsClosedForTheCommandToo) {
+  auto around = here();
+  around.close_output = true;
+  const auto end =
+      run(cremone_words({"run", "x", "--", "sh", "-c", "[ -e /proc/self/fd/1 ] || exit 5"}), around);
+  EXPECT_EQ(end.code, 5) << end.err;
+}
+
 TEST_F(Tool, NothingButTheLifelineIsInherited) {
   const std::string count = "ls /proc/self/fd | wc -l";
   const int bare = std::stoi(run({"sh", "-c", count}, here()).out);

@@ -64,6 +64,9 @@ TEST_F(Tool, WhatIsMissingIsNamed) {
         {{"run", "--ttl", "1ms", "x", "--", "true"}, "ttl"},
         {{"who", "x", "y"}, "'y' is one word too many"},
         {{"who"}, "The name is missing"},
+        {{"who", "x", "--", "y"}, "'y' is one word too many"},
+        {{"run", "--wait", "", "x", "--", "true"}, "--wait: ''"},
+        {{"run", "-E", "", "x", "--", "true"}, "-E: ''"},
         {{"--url", "sqlit:///tmp/x", "who", "x"}, "sqlit"}}) {
     const auto end = cremone(m.words);
     EXPECT_EQ(end.code, 64) << end.err;
