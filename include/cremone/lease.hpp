@@ -32,7 +32,7 @@ class hold;
 /// | in a forked child    | false  | its own  | never requested  | not_held   | not_held       | nothing          |
 ///
 /// *held* → *released* by `release()` or the destructor of the last handle; *held* → *lost* when the validity
-/// ends, the store says that the lock is not ours, or the client is closed.
+/// ends (for want of a renewal, or at max_hold), the store says that the lock is not ours, or the client is closed.
 ///
 /// Ownership: move-only; each handle stands for the hold, which ends with the last of them.
 /// Threads: different handles may be used from different threads; `held`, `token`, `deadline`, `remaining` and
