@@ -8,6 +8,7 @@
 #include "backends/sqlite/store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace cremone::sqlite {
@@ -50,6 +51,10 @@ struct store::row {
 };
 
 [[nodiscard]] inline std::int64_t ticks(instant t) noexcept { return t.time_since_epoch().count(); }
+
+/// The time is read before it is this one's turn to write, and others may have written later times by then. Only what
+/// is further ahead than this is of an earlier boot, or of another time namespace.
+inline constexpr std::chrono::nanoseconds turn_may_take = std::chrono::minutes(1);
 
 /// The five columns that say who somebody is, from `host` on.
 [[nodiscard]] inline owner_data owner_from(const rows& from, int host) {

@@ -107,10 +107,10 @@ std::optional<acquire_answer> store::contend(const acquire_request& request, con
     ahead = counted.next() ? counted.number(0) : 0;
   }
   // A free lock is kept for the head; after each claim time for one more. So a waiter that is stopped costs the others
-  // its claim time and no more. A time in the future is of an earlier boot, or of another time namespace.
+  // its claim time and no more. A time far ahead is of an earlier boot, or of another time namespace.
   const std::int64_t free_for = ticks(time.now) - lock.freed;
   const std::int64_t claims = std::chrono::nanoseconds(settings_.claim_time).count() * ahead;
-  if (!lock.holder && (ahead == 0 || free_for < 0 || free_for >= claims)) {
+  if (!lock.holder && (ahead == 0 || free_for < -turn_may_take.count() || free_for >= claims)) {
     auto yes = give(request, my_turn, sane(time.wall));
     if (!yes) {
       wanted = std::max(wanted, lock.token + 2);  // one more than evict or a dead holder's end may have added
@@ -166,7 +166,8 @@ void store::free_dead_holder(const lock_name& name, row& lock, const store_time&
 /// Those who have been silent for long, and of the others, from the head on, those whose process is gone.
 void store::drop_dead_waiters(const lock_name& name, const owner_id& me, const store_time& time) {
   const auto lease = std::chrono::nanoseconds(settings_.waiter_lease).count();
-  database_.run(sql_->drop_silent, name.str(), ticks(time.now), ticks(time.now) + lease);
+  database_.run(sql_->drop_silent, name.str(), ticks(time.now),
+                ticks(time.now) + lease + turn_may_take.count());
   while (true) {
     owner_id first;
     {

@@ -55,7 +55,7 @@ std::vector<waiter_record> store::queue_of(const lock_name& name, const store_ti
   rows found = database_.query(sql_->queue, name.str());
   while (found.next()) {
     const std::int64_t left = found.number(9) - ticks(time.now);
-    const bool silent = left <= 0 || left > std::chrono::nanoseconds(settings_.waiter_lease).count();
+    const bool silent = left <= 0 || left > (settings_.waiter_lease + turn_may_take).count();
     if (!silent && !gone(live_->probe(found.number(7), found.blob(8)))) {
       queue.push_back({owner_in(found.blob(0)), mode::exclusive, static_cast<std::uint64_t>(found.number(1)),
                        owner_from(found, 2)});
@@ -68,6 +68,7 @@ void store::sweep(const store_time& time) {
   const std::lock_guard lock(database_.mutex());
   const std::int64_t now = ticks(time.now);
   const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
+  const std::int64_t ahead = now + turn_may_take.count();
   std::string from;
   {
     rows at = database_.query(sql_->swept_to);
@@ -78,7 +79,7 @@ void store::sweep(const store_time& time) {
   std::int64_t highest = 0;
   std::int64_t looked_at = 0;
   {
-    rows found = database_.query(sql_->sweep, from, before, now, sweep_step);
+    rows found = database_.query(sql_->sweep, from, before, ahead, sweep_step);
     while (found.next()) {
       ++looked_at;
       last = found.text(0);
@@ -96,7 +97,7 @@ void store::sweep(const store_time& time) {
   }
   transaction step(database_);
   for (const std::string& name : idle) {
-    database_.run(sql_->forget, name, before, now);
+    database_.run(sql_->forget, name, before, ahead);
   }
   // Tokens of a name that comes back must be higher than those that it had.
   database_.run(sql_->swept, last, highest);
