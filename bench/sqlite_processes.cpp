@@ -83,6 +83,8 @@ void sqlite_holder_killed(benchmark::State& state) {
     (void)holder.answer();
     waiter.acquire();
     on.wait_for_a_waiter();
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(took.size() % 25));  // at every phase of its looking
     const double killed = seconds_now();
     holder.kill();
     bare.push_back(seconds_now() - killed);
