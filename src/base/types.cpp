@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the nouns of <cremone/types.hpp> are written for people.
-#include <cremone/record.hpp>
 #include <cremone/types.hpp>
 
 #include <ostream>
@@ -32,16 +31,6 @@ std::string_view to_string(mode m) noexcept {
     case mode::slot: return "slot";
   }
   return "unknown";
-}
-
-std::string_view to_string(liveness l) noexcept {
-  switch (l) {
-    case liveness::untold: return "untold";
-    case liveness::alive: return "alive";
-    case liveness::command_only: return "command_only";
-    case liveness::dead: return "dead";
-  }
-  return "untold";
 }
 
 }  // namespace cremone

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/sqlite/database.hpp"
 
+#include "backends/sqlite/patience.hpp"
 #include "base/process.hpp"
 
 #include <pthread.h>
@@ -8,38 +9,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace cremone::sqlite {
 
 namespace {
 
-using std::chrono::microseconds;
-using std::chrono::steady_clock;
-
-/// Others hold the database for microseconds. One who holds it for this long is stopped or makes a backup, and the
-/// renewals of a whole client must not stand still behind it.
-constexpr std::chrono::milliseconds longest_busy{2000};
-
 /// Called by SQLite between its tries to get the write lock.
-int wait_for_writer(void* /*unused*/, int tries) noexcept {
-  thread_local steady_clock::time_point began;
-  if (tries == 0) {
-    began = steady_clock::now();
-  }
-  if (steady_clock::now() - began > longest_busy) {
-    return 0;
-  }
-  if (tries < 4) {
-    std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(microseconds(std::min(20 * (tries - 3), 1000)));
-  }
-  return 1;
-}
+int wait_for_writer(void* /*unused*/, int tries) noexcept { return wait_a_little(tries) ? 1 : 0; }
 
 errc kind_of(int code) noexcept {
   switch (code & 0xFF) {

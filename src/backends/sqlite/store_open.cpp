@@ -2,13 +2,13 @@
 //
 // Opening a database: whose it is, which format, which boot of the machine; making one where there is none.
 #include "backends/sqlite/location.hpp"
+#include "backends/sqlite/patience.hpp"
 #include "backends/sqlite/statements.hpp"
 
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cstring>
-#include <thread>
 
 namespace cremone::sqlite {
 
@@ -27,9 +27,9 @@ std::string hex(bytes raw) {
   return text;
 }
 
-/// Changing the journal mode of a new file wants it alone and does not wait: others may be making it, too.
+/// Changing the journal mode of a new file wants it alone, and SQLite does not wait for that: others may be making
+/// it, too.
 void switch_to_wal(database& d, const std::string& path) {
-  constexpr int patience = 400;  // some 4 s
   for (int tries = 0;; ++tries) {
     try {
       if (d.text("PRAGMA journal_mode=WAL") != "wal") {
@@ -37,11 +37,10 @@ void switch_to_wal(database& d, const std::string& path) {
       }
       return;
     } catch (const failure& f) {
-      if (f.why.code() != errc::unreachable || tries == patience) {
+      if (f.why.code() != errc::unreachable || !wait_a_little(tries)) {
         throw;
       }
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 

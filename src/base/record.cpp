@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cremone/record.hpp>
+
+namespace cremone {
+
+std::string_view to_string(liveness l) noexcept {
+  switch (l) {
+    case liveness::untold: return "untold";
+    case liveness::alive: return "alive";
+    case liveness::command_only: return "command_only";
+    case liveness::dead: return "dead";
+  }
+  return "untold";
+}
+
+}  // namespace cremone
