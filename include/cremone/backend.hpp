@@ -102,7 +102,7 @@ struct traits {
   /// For messages; no secrets in it: "memory://".
   std::string store;
   /// Tells this store, in this life of it, from all others, so that what was seen of its holders can be remembered
-  /// for the next process. Empty: the store ends with this process.
+  /// for the next process, on disk: no secrets in it. Empty: the store ends with this process.
   std::string identity;
   /// Never waits on a network: answers before the call returns, on the caller's thread.
   bool answers_inline = false;
