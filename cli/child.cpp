@@ -42,7 +42,7 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
     const std::string_view text(*entry);
     bool replaced = false;
     for (const auto& [name, value] : added) {
-      replaced = replaced || text.starts_with(name + "=");
+      replaced = replaced || text.substr(0, text.find('=')) == name;
     }
     if (!replaced) {
       all.emplace_back(text);

@@ -82,7 +82,7 @@ outcome unknown(const std::string& name) {
 
 outcome help_about(const std::vector<std::string>& words);
 
-outcome run_named(const std::string& name, arguments given) {
+outcome run_named(const std::string& name, const arguments& given) {
   if (name == "help") {
     return help_about(given.words);
   }
@@ -129,7 +129,7 @@ outcome dispatch(const std::vector<std::string>& all) {
   }
   const std::string name = given.words[at];
   given.words.erase(given.words.begin() + static_cast<std::ptrdiff_t>(at));
-  return run_named(name, std::move(given));
+  return run_named(name, given);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ bool signal_inbox::was_continued() noexcept {
 
 void signal_inbox::restore_in_child() const noexcept {
   ::sigaction(SIGCHLD, &original_child_action_, nullptr);
-  ::sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 
 const char* signal_name(int signal) noexcept {
