@@ -78,7 +78,10 @@ TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {
             "; silent for 20.0 s, taken over after 30 s of silence; waited 5.0 s");
   EXPECT_EQ(said(42s), "; silent for 42.0 s") << "and still it was spared";
   no.holders[0].liveness = liveness::command_only;
-  EXPECT_EQ(said(20s), "; silent for 20.0 s") << "its command is at work: nobody takes over";
+  EXPECT_EQ(
+      said(20s),
+      "; that process is gone, but the command that it ran is still at work. The lock is free when it ends,"
+      " or by force: cremone release --force");
 }
 
 TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {

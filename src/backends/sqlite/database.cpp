@@ -25,6 +25,7 @@ errc kind_of(int code) noexcept {
     case SQLITE_LOCKED: return errc::unreachable;
     case SQLITE_PERM:
     case SQLITE_AUTH: return errc::access_denied;
+    case SQLITE_ERROR: return "the tables are not as cremone makes them; was the database edited?";
     case SQLITE_CANTOPEN: return errc::misconfigured;
     default: return errc::storage_error;
   }
