@@ -25,7 +25,6 @@ errc kind_of(int code) noexcept {
     case SQLITE_LOCKED: return errc::unreachable;
     case SQLITE_PERM:
     case SQLITE_AUTH: return errc::access_denied;
-    case SQLITE_ERROR: return "the tables are not as cremone makes them; was the database edited?";
     case SQLITE_CANTOPEN: return errc::misconfigured;
     default: return errc::storage_error;
   }
@@ -44,6 +43,7 @@ std::string advice_for(int code, const std::string& path) {
     case SQLITE_CORRUPT:
       return "the database is damaged. It was left as it is; when nothing holds a lock in it, move " + path +
              ", -wal and -shm away, and a new one is made";
+    case SQLITE_ERROR: return "the tables are not as cremone makes them; was the database edited?";
     case SQLITE_CANTOPEN: return "the file, or what SQLite keeps beside it, cannot be opened";
     default: return "SQLite failed";
   }
