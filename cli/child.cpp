@@ -49,7 +49,10 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
     }
   }
   for (const auto& [name, value] : added) {
-    all.push_back(name + "=" + value);
+    std::string entry = name;
+    entry += '=';
+    entry += value;
+    all.push_back(std::move(entry));
   }
   return all;
 }

@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace cremone {
@@ -85,8 +85,8 @@ result<std::string> state_directory() {
   }
   struct stat seen {};
   if (::stat(path->c_str(), &seen) != 0) {
-    return error(errc::misconfigured,
-                 "cannot use the state directory " + *path + ": " + std::strerror(errno) + advice);
+    return error(errc::misconfigured, "cannot use the state directory " + *path + ": " +
+                                          std::generic_category().message(errno) + advice);
   }
   if (!S_ISDIR(seen.st_mode)) {
     return error(errc::misconfigured, "the state directory " + *path + " is not a directory" + advice);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 namespace cremone::sqlite {
@@ -52,7 +53,7 @@ std::string advice_for(int code, const std::string& path) {
 failure failed(sqlite3* connection, const std::string& path, int code) {
   std::string detail = path + ": " + advice_for(code, path) + " (" + sqlite3_errstr(code);
   if (connection != nullptr && sqlite3_system_errno(connection) != 0 && (code & 0xFF) != SQLITE_BUSY) {
-    detail += std::string(", ") + std::strerror(sqlite3_system_errno(connection));
+    detail += std::string(", ") + std::generic_category().message(sqlite3_system_errno(connection));
   }
   return {error(kind_of(code), detail + ")"), (code & 0xFF) == SQLITE_IOERR};
 }
@@ -163,9 +164,9 @@ database::database(std::string path, const char* vfs) : path_(std::move(path)) {
   const int code =
       sqlite3_open_v2(path_.c_str(), &connection_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, vfs);
   if (code != SQLITE_OK) {
-    const failure why = failed(connection_, path_, code);
+    failure why = failed(connection_, path_, code);
     sqlite3_close(connection_);
-    throw why;
+    throw failure(std::move(why));
   }
   if (sqlite3_db_mutex(connection_) == nullptr) {
     sqlite3_close(connection_);

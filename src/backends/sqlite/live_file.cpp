@@ -17,6 +17,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace {
 
 error trouble(const std::string& what, const std::string& path, int number) {
   return {number == EACCES || number == EPERM ? errc::access_denied : errc::storage_error,
-          what + " " + path + ": " + std::strerror(number)};
+          what + " " + path + ": " + std::generic_category().message(number)};
 }
 
 struct flock byte_lock(short type, std::int64_t byte) noexcept {
@@ -157,7 +158,8 @@ result<void> live_file::take_byte() {
       return {};
     }
   }
-  return error(errc::storage_error, "cannot lock a byte of " + path_ + ": " + std::strerror(errno));
+  return error(errc::storage_error,
+               "cannot lock a byte of " + path_ + ": " + std::generic_category().message(errno));
 }
 
 bool live_file::locked(std::int64_t byte) const noexcept {

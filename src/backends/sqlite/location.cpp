@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 namespace cremone::sqlite {
 
@@ -46,7 +47,7 @@ constexpr std::array distant = {
 };
 
 error trouble(const std::string& what, const std::string& path, int number) {
-  const std::string text = what + " " + path + ": " + std::strerror(number);
+  const std::string text = what + " " + path + ": " + std::generic_category().message(number);
   switch (number) {
     case EACCES:
     case EPERM:

@@ -89,7 +89,7 @@ class store {
   struct row;
   struct statements;
 
-  store(const store_settings& settings, std::string path);
+  store(store_settings settings, std::string path);
   void check_format();
   void create_tables();
   void settle_boot();
@@ -99,7 +99,7 @@ class store {
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);
   [[nodiscard]] std::optional<row> look(const lock_name& name, bytes owner);
-  void free_dead_holder(const lock_name& name, row& held, const store_time& time);
+  void free_dead_holder(const lock_name& name, row& lock, const store_time& time);
   void drop_dead_waiters(const lock_name& name, const owner_id& me, const store_time& time);
   [[nodiscard]] std::optional<grant> give(const acquire_request& request, std::int64_t ticket,
                                           std::int64_t wall);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <system_error>
 
 namespace cremone::sqlite {
 
@@ -55,8 +56,8 @@ std::shared_ptr<store> store::open(const store_settings& settings) {
   return std::shared_ptr<store>(new store(settings, std::move(*path)));
 }
 
-store::store(const store_settings& settings, std::string path)
-    : settings_(settings),
+store::store(store_settings settings, std::string path)
+    : settings_(std::move(settings)),
       path_(std::move(path)),
       database_(path_, settings_.vfs),
       sql_(std::make_unique<statements>()) {
@@ -105,7 +106,8 @@ void store::create_tables() {
     if (database_.number("SELECT count(*) FROM sqlite_schema") == 0) {  // nobody was quicker
       std::array<std::uint8_t, 16> uuid{};
       if (::getrandom(uuid.data(), uuid.size(), 0) != static_cast<ssize_t>(uuid.size())) {
-        throw failure{error(errc::storage_error, std::string("no random numbers: ") + std::strerror(errno))};
+        throw failure{error(errc::storage_error,
+                            std::string("no random numbers: ") + std::generic_category().message(errno))};
       }
       database_.execute(sql::schema);
       statement only_row("INSERT INTO store VALUES (1, ?1, ?2, 0, 0, 0, '')");
