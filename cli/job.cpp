@@ -67,6 +67,8 @@ void job::wait_for_something() {
 void job::handle(int signal) {
   if (signal == SIGCONT) {
     when_continued();
+  } else if (is_a_message(signal)) {
+    ::kill(child_, signal);
   } else if (ends_a_process(signal) || signal == SIGTSTP) {
     passed_on_ = signal;
     ::kill(-child_, signal);

@@ -34,7 +34,8 @@ enum class handover : bool {
 
 /// | what happens                                | what is done                                                    |
 /// |---------------------------------------------|-----------------------------------------------------------------|
-/// | a signal that would end us, or SIGTSTP      | sent on to the command's group                                  |
+/// | HUP, INT, QUIT, TERM, TSTP                  | sent on to the command's group                                  |
+/// | USR1, USR2, ALRM, WINCH                     | sent on to the command alone                                    |
 /// | the command wants the terminal, we have it  | it gets it and continues                                        |
 /// | the command stops                           | we take the terminal back and stop, and the shell sees a stopped job |
 /// | SIGCONT                                     | lease lost: the group is killed, never continued; else it continues, with the terminal if that is ours again |

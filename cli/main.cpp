@@ -36,7 +36,7 @@ constexpr std::array commands = {
 
 std::string help_text() {
   std::string text =
-      "cremone: locks that hold between processes and machines\n\n"
+      "cremone: locks that hold between processes\n\n"
       "Usage: cremone COMMAND [OPTIONS] ...\n\n"
       "  cremone run hello -- sh -c 'echo token $CREMONE_TOKEN'   run something under the lock 'hello'\n"
       "  cremone run --try -E 0 nightly -- ./job.sh               skip it if another is at it\n"
@@ -76,7 +76,7 @@ outcome unknown(const std::string& name) {
                  [](const command& c) { return c.name; });
   const std::string_view near = closest(name, known);
   complain("there is no command '" + name + "'" +
-           (near.empty() ? "" : "; did you mean " + std::string(near) + "?") + " `cremone help` lists them");
+           (near.empty() ? "; `cremone help` lists them" : "; did you mean " + std::string(near) + "?"));
   return {.status = status::usage};
 }
 
@@ -85,6 +85,9 @@ outcome help_about(const std::vector<std::string>& words);
 outcome run_named(const std::string& name, const arguments& given) {
   if (name == "help") {
     return help_about(given.words);
+  }
+  if (name == "version") {
+    return say("cremone " CREMONE_VERSION "\n");
   }
   const auto* const found =
       std::find_if(commands.begin(), commands.end(), [&](const command& c) { return c.name == name; });

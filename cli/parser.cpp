@@ -82,6 +82,11 @@ std::optional<int> parser::parse(const arguments& given) {
   if (const auto wrong = check_leftovers(given)) {
     return wrong;
   }
+  if (wants_name_ && app_.get_option("name")->count() == 0 && text_.name != "run" &&
+      given.after.size() == 1) {
+    name_ = given.after.front();  // `who -- -odd`: a name that looks like an option
+    return std::nullopt;
+  }
   if (wants_name_ && app_.get_option("name")->count() == 0) {
     return refuse("which lock? The name is missing");
   }
@@ -114,11 +119,24 @@ std::optional<int> parser::check_leftovers(const arguments& given) const {
 }
 
 result<client> parser::open_store() const {
-  if (!url_.empty()) {
-    return open(url_);
+  const bool given = app_.get_option("--url")->count() > 0;
+  const char* const variable = std::getenv("CREMONE_URL");
+  const std::string from_environment = variable == nullptr ? "" : variable;
+  if (given &&
+      url_.empty()) {  // a script's variable that is not set: the default would be the wrong store, in silence
+    return error(errc::invalid_argument, "--url is empty; leave it out for the default store");
   }
-  const char* const from_environment = std::getenv("CREMONE_URL");
-  return open(from_environment == nullptr ? "" : from_environment);
+  const std::string& url = given ? url_ : from_environment;
+  if (url.starts_with("memory:")) {
+    return error(
+        errc::misconfigured,
+        "memory:// holds within one process; a command needs a store between processes, as sqlite:// is");
+  }
+  auto opened = open(url);
+  if (!opened && !given && !url.empty()) {
+    return error(opened.error().code(), opened.error().detail() + " (the URL is from CREMONE_URL)");
+  }
+  return opened;
 }
 
 result<std::optional<std::chrono::milliseconds>> duration_option(const CLI::App& app,

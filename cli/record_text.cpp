@@ -31,7 +31,8 @@ json owner_json(const owner_data& who) {
           {"since", iso_time(who.since)}};
 }
 
-void add_holder(std::vector<fact>& facts, const lock_record& lock, const hold_record& h, wall_time now) {
+void add_holder(std::vector<fact>& facts, const lock_record& lock, const std::string& store,
+                const hold_record& h, wall_time now) {
   facts.emplace_back("held by",
                      h.owner.host + " pid " + std::to_string(h.owner.pid) + " user " + h.owner.user);
   if (!h.owner.label.empty()) {
@@ -43,7 +44,7 @@ void add_holder(std::vector<fact>& facts, const lock_record& lock, const hold_re
   if (h.mode != mode::exclusive) {
     facts.emplace_back("mode", to_string(h.mode));
   }
-  if (const std::string words = liveness_words(h.liveness, lock.name.str()); !words.empty()) {
+  if (const std::string words = liveness_words(h.liveness, lock.name.str(), store); !words.empty()) {
     facts.emplace_back("process", words);
   }
 }
@@ -61,7 +62,7 @@ std::vector<fact> facts_about(const lock_record& lock, const std::string& store,
   std::vector<fact> facts = {
       {"lock", lock.name.str()}, {"store", store}, {"state", lock.holders.empty() ? "free" : "held"}};
   for (const hold_record& h : lock.holders) {
-    add_holder(facts, lock, h, now);
+    add_holder(facts, lock, store, h, now);
   }
   if (lock.holders.empty() && lock.last.value() != 0) {
     facts.emplace_back("last token", std::to_string(lock.last.value()));
@@ -92,13 +93,27 @@ std::string iso_time(wall_time t) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string liveness_words(liveness l, std::string_view lock) {
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:%+,@=";
+  if (!text.empty() && text.find_first_not_of(std::string(plain) + "-") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string word = "'";
+  for (const char c : text) {
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return word + "'";
+}
+
+std::string liveness_words(liveness l, std::string_view lock, std::string_view store) {
   switch (l) {
     case liveness::untold: return {};
     case liveness::alive: return "alive";
     case liveness::command_only:
-      return "cremone is gone, its command still runs; `cremone release --force " + std::string(lock) +
-             "` frees it";
+      return "cremone is gone, its command still runs; to take the lock from it: cremone release --force "
+             "--url " +
+             shell_word(store) + " -- " + shell_word(lock);
     case liveness::dead: return "dead; the next who asks gets the lock";
   }
   return {};

@@ -19,8 +19,11 @@ namespace cremone::cli {
 /// "2026-11-16T04:02:15Z"
 [[nodiscard]] std::string iso_time(wall_time t);
 
-/// What is known of a holder's process, for people: empty when nothing is.
-[[nodiscard]] std::string liveness_words(liveness l, std::string_view lock);
+/// What is known of a holder's process, for people: empty when nothing is. Commands in it can be copied.
+[[nodiscard]] std::string liveness_words(liveness l, std::string_view lock, std::string_view store);
+
+/// As one word of a shell's command line.
+[[nodiscard]] std::string shell_word(std::string_view text);
 
 /// {"name", "held", "last_token", "holders": [{"host", "pid", "user", "label", "since", "token", "ttl_ms", "mode",
 /// "liveness"}], "waiters": [{"place", "host", "pid", "user", "label", "since", "mode"}]}. Keys are only ever added.

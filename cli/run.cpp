@@ -3,6 +3,7 @@
 // `cremone run NAME -- COMMAND`: takes the lock, runs the command under it, gives it back, and ends as the command did.
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/duration.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/job.hpp"
 #include "cli/output.hpp"
@@ -12,26 +13,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 namespace cremone::cli {
 
 namespace {
 
-/// In a pipeline the next program may want the terminal (a pager does): then the command has to ask for it.
+/// In a pipeline the next program may want the terminal (a pager does): then the command has to ask for it. Where the
+/// signal by which it would ask is ignored, as within $(…) of an interactive shell, it could not.
 handover handover_for_output() noexcept {
   struct stat out {};
   const bool pipeline = ::fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
-  return pipeline ? handover::when_asked : handover::at_once;
+  return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
 outcome not_acquired(const waited& no, const run_options& options) {
   if (no.signal != 0) {
     return {.status = status::signal_base + no.signal, .signal = no.signal};
   }
-  const int code = report(no.got.error());
-  const bool in_use = no.got.error().code() == errc::busy || no.got.error().code() == errc::timed_out;
-  return {.status = in_use ? options.conflict_status.value_or(code) : code};
+  const errc code = no.got.error().code();
+  const bool in_use = code == errc::busy || code == errc::timed_out;
+  const int status = in_use ? options.conflict_status.value_or(exit_status(code)) : exit_status(code);
+  if (status != status::done || options.verbose) {  // -E 0 calls it fine, and cron mails what is printed
+    complain(no.got.error().message());
+  }
+  return {.status = status};
 }
 
 /// The lock is given back before we end, and that is waited for.
@@ -41,12 +49,25 @@ void give_back(lease& held) {
   }
 }
 
-outcome after(const job_end& end, lease& held, const std::string& name) {
+/// Why a command was ended whose lease had not run out yet.
+std::string why_in_danger(const run_options& options, std::chrono::nanoseconds held_for) {
+  const std::string lock = "lock '" + options.name + "'";
+  if (options.how.max_hold != forever && held_for >= options.how.max_hold - options.grace) {
+    return lock + ": its --max-hold of " + shown(options.how.max_hold) + " is over";
+  }
+  return lock + " could not be renewed in time";
+}
+
+outcome after(const job_end& end, lease& held, const run_options& options,
+              std::chrono::nanoseconds held_for) {
   const bool in_time = !end.ended_by_us && held.held();
   if (!in_time) {
-    const auto why = held.release();
-    complain((why ? "the lock '" + name + "' was about to be lost" : why.error().message()) +
-             (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
+    const auto released = held.release();
+    const std::string why = released ? why_in_danger(options, held_for)
+                            : released.error().code() == errc::lost
+                                ? released.error().message()
+                                : "lock '" + options.name + "': " + released.error().message();
+    complain(why + (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
     return {.status = status::lost};
   }
   give_back(held);
@@ -58,6 +79,25 @@ outcome after(const job_end& end, lease& held, const std::string& name) {
   return {.status = status::signal_base + end.signal,
           .signal = die_too ? end.signal : 0,
           .whole_group = end.at_terminal};
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Whoever waits for a lock under which it runs itself waits for ever.
+std::optional<std::string> held_by_our_caller(const client& store, const std::string& name) {
+  if (variable("CREMONE_NAME") != name || variable("CREMONE_STORE") != store.store()) {
+    return std::nullopt;
+  }
+  const auto lock = store.inspect(name);
+  if (!lock || lock->holders.empty() ||
+      std::to_string(lock->holders.front().token.value()) != variable("CREMONE_TOKEN")) {
+    return std::nullopt;
+  }
+  return "busy: this already runs under lock '" + name +
+         "' (CREMONE_TOKEN says so), and would wait for itself";
 }
 
 /// The command under the lease, to its end.
@@ -90,11 +130,12 @@ outcome work(const client& store, lease& held, const run_options& options, signa
     complain(child.complaint);
     return {.status = child.status};
   }
+  const instant began = validity_clock::now();
   const job_end end = job(held, signals, tty, when, options.grace, child.pid).run();
   if (end.signal != 0) {
     tty.restore_settings();
   }
-  return after(end, held, options.name);
+  return after(end, held, options, validity_clock::now() - began);
 }
 
 }  // namespace
@@ -109,6 +150,10 @@ outcome run_command(const arguments& given) {
   const auto store = line.open_store();
   if (!store) {
     return {.status = report(store.error())};
+  }
+  if (const auto mine = held_by_our_caller(*store, options.name)) {
+    complain(*mine);
+    return {.status = options.conflict_status.value_or(status::busy)};
   }
   waited answer = acquire(*store, options.name, options.how, signals, options.verbose);
   if (!answer.got || answer.signal != 0) {

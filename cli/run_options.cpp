@@ -50,10 +50,14 @@ run_line::run_line() : parser_(text) {
   app.add_option("-E,--conflict-exit-code", conflict_, "exit code when the lock is in use (default: 75)")
       ->type_name("CODE");
   app.add_option("--label", label_, "shown to those who ask who holds the lock")->type_name("TEXT");
-  app.add_option("--ttl", "how long the lock outlives a holder that vanished, 100ms to 1m (default: 30s)")
+  app.add_option(
+         "--ttl",
+         "how long a holder that is stopped or cannot be told keeps the lock, 100ms to 1m (default: 30s)")
       ->type_name("TIME");
-  app.add_option("--max-hold", "end the command after so long (default: never)")->type_name("TIME");
-  app.add_option("--grace", "between SIGTERM and SIGKILL when the lock is lost (default: ttl/6)")
+  app.add_option("--max-hold", "no longer than this; SIGTERM comes one grace before (default: no limit)")
+      ->type_name("TIME");
+  app.add_option("--grace",
+                 "between SIGTERM and SIGKILL when the lock is lost (default: a sixth of ttl or max-hold)")
       ->type_name("TIME");
   app.add_flag("-v,--verbose", options_.verbose, "say who is in the way, also without a terminal");
 }

@@ -29,13 +29,8 @@ constexpr std::array taken = {
     known_signal{SIGUSR2, "SIGUSR2", true},  known_signal{SIGPIPE, "SIGPIPE", false},
     known_signal{SIGCHLD, "SIGCHLD", false}, known_signal{SIGCONT, "SIGCONT", false},
     known_signal{SIGTSTP, "SIGTSTP", false}, known_signal{SIGTTIN, "SIGTTIN", false},
-    known_signal{SIGTTOU, "SIGTTOU", false},
+    known_signal{SIGTTOU, "SIGTTOU", false}, known_signal{SIGWINCH, "SIGWINCH", false},
 };
-
-bool is_ignored(int signal) noexcept {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
 
 sigset_t only(int signal) noexcept {
   sigset_t set{};
@@ -45,6 +40,15 @@ sigset_t only(int signal) noexcept {
 }
 
 }  // namespace
+
+bool is_ignored(int signal) noexcept {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+bool is_a_message(int signal) noexcept {
+  return signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGALRM || signal == SIGWINCH;
+}
 
 signal_inbox::signal_inbox() {
   // A parent that ignores SIGCHLD would make the kernel throw our child's exit status away.

@@ -47,6 +47,13 @@ class signal_inbox {
   struct sigaction original_child_action_ {};
 };
 
+/// Whether this process ignores a signal.
+[[nodiscard]] bool is_ignored(int signal) noexcept;
+
+/// Whether a signal that comes to us is for the command alone and not for its whole group: one by which a program is
+/// told something. Its helpers would die of it.
+[[nodiscard]] bool is_a_message(int signal) noexcept;
+
 /// The short name for people: "SIGTERM".
 [[nodiscard]] const char* signal_name(int signal) noexcept;
 

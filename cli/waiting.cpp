@@ -35,7 +35,9 @@ class wait_display {
 
   /// Asks the store and shows what it says. Nothing when it does not answer: the acquire will say why.
   void show() {
-    const auto lock = wanted_ ? store_.inspect(name_) : result<lock_record>(error(errc::cancelled));
+    const bool in_the_way = terminal_ && ::tcgetpgrp(STDERR_FILENO) != ::getpgrp();  // of one who types
+    const auto lock =
+        wanted_ && !in_the_way ? store_.inspect(name_) : result<lock_record>(error(errc::cancelled));
     if (!lock) {
       return;
     }

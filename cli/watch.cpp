@@ -67,6 +67,9 @@ class screen {
     return up + "\r\x1b[J" + body;
   }
 
+  /// Others have written to the terminal since.
+  void start_anew() noexcept { lines_ = 0; }
+
  private:
   std::size_t lines_ = 0;
 };
@@ -82,7 +85,7 @@ std::string changes_text(const std::vector<lock_record>& before, const std::vect
 }
 
 /// Waits for the next look; how to end, if it is the end.
-std::optional<outcome> pause(signal_inbox& signals, std::chrono::milliseconds interval) {
+std::optional<outcome> pause(signal_inbox& signals, screen& view, std::chrono::milliseconds interval) {
   // A reader that left is seen although we have nothing to tell it.
   std::array<pollfd, 2> sources{pollfd{signals.fd(), POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
   ::poll(sources.data(), sources.size(), static_cast<int>(interval.count()));
@@ -98,6 +101,8 @@ std::optional<outcome> pause(signal_inbox& signals, std::chrono::milliseconds in
     }
     if (*signal == SIGTSTP) {
       signals.stop_here(SIGTSTP, false);
+    } else if (*signal == SIGCONT) {
+      view.start_anew();
     }
   }
   return std::nullopt;
@@ -114,11 +119,11 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
     const auto printed =
         print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
     if (!printed) {
-      const auto over = pause(signals, 0ms);  // perhaps only the reader left
+      const auto over = pause(signals, view, 0ms);  // perhaps only the reader left
       return over ? *over : outcome{.status = report(printed.error())};
     }
     before = std::move(*now);
-    if (const auto over = pause(signals, interval)) {
+    if (const auto over = pause(signals, view, interval)) {
       return *over;
     }
   }

@@ -96,9 +96,8 @@ result<std::string> state_directory() {
                                           std::to_string(seen.st_uid) + ")" + advice);
   }
   if ((seen.st_mode & S_IWOTH) != 0) {
-    return error(errc::misconfigured, "the state directory " + *path +
-                                          " can be written by everybody; take that away with chmod o-w, or" +
-                                          " set CREMONE_STATE_DIR to another");
+    return error(errc::misconfigured,
+                 "the state directory " + *path + " can be written by everybody" + advice);
   }
   return path;
 }

@@ -104,7 +104,11 @@ result<std::string_view> parse_user(std::string_view authority, url& into) {
 result<url> parse_url(std::string_view text) {
   const auto colon = text.find("://");
   if (colon == std::string_view::npos || !valid_scheme(text.substr(0, colon))) {
-    return bad("the store's URL must look like scheme://…, for example memory://");
+    if (text.starts_with('/')) {
+      return bad("a store is named by a URL; for the file " + printable(text) + " that is sqlite://" +
+                 url_path(text));
+    }
+    return bad("the store's URL must look like scheme://…, for example sqlite:///srv/locks/team.db");
   }
   if (find_control(text) != std::string_view::npos) {
     return bad("the store's URL contains a control character");

@@ -51,7 +51,7 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
   if (no.holders.front().liveness == liveness::command_only) {
     return text +
            "; that process is gone, but the command that it ran is still at work. The lock is free when it"
-           " ends, or by force: cremone release --force";
+           " ends, or by force";
   }
   return text + how_silent(no.holders.front(), silent);
 }

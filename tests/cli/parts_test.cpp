@@ -157,7 +157,10 @@ TEST(RecordText, ControlCharactersNeverReachTheTerminal) {
 }
 
 TEST(RecordText, AnOrphanIsExplained) {
-  EXPECT_THAT(liveness_words(liveness::command_only, "deploy"), HasSubstr("cremone release --force deploy"));
+  EXPECT_THAT(liveness_words(liveness::command_only, "deploy", "sqlite:///x.db"),
+              HasSubstr("cremone release --force --url sqlite:///x.db -- deploy"));
+  EXPECT_THAT(liveness_words(liveness::command_only, "it's; $(rm)", "sqlite:///x.db"),
+              HasSubstr("-- 'it'\\''s; $(rm)'"));
 }
 
 TEST(RecordText, JsonOfAnythingIsJson) {

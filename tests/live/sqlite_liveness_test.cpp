@@ -64,7 +64,7 @@ TEST_F(SqliteLiveness, SparesALivingHolderUntilItHasBeenSilentForLong) {
 TEST_F(SqliteLiveness, FreesTheLockOfADeadHolderAtOnceWithAHigherToken) {
   const grant first = granted(there_->try_acquire(wanting(lock_, owner_)));
   there_.reset();
-  EXPECT_EQ(holder().liveness, liveness::dead);
+  EXPECT_TRUE(here_->inspect(lock_)->holders.empty()) << "the dead hold nothing";
   EXPECT_GT(granted(here_->try_acquire(wanting(lock_, fresh_owner()))).token, first.token);
   EXPECT_EQ(shown(here_->renew(test::renewing(lock_, owner_, first.token))), "refused: lost")
       << "dead is final";
@@ -81,7 +81,7 @@ TEST_F(SqliteLiveness, KeepsTheLockForACommandThatOutlivesItsProcess) {
   EXPECT_EQ(shown(here_->evict(lock_, holder().version)), "refused: busy")
       << "silence says nothing about a command";
   ::close(command);
-  EXPECT_EQ(holder().liveness, liveness::dead);
+  EXPECT_TRUE(here_->inspect(lock_)->holders.empty());
   EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "granted");
 }
 
@@ -97,14 +97,26 @@ TEST_F(SqliteLiveness, TakesTheLockFromACommandByForceOnly) {
   ::close(command);
 }
 
-TEST_F(SqliteLiveness, GivesOutOneLifelineAtATimeAndItIsNotInheritedByAccident) {
+TEST_F(SqliteLiveness, GivesOutLifelinesWithWhichOneCanDoNothingElse) {
   const int line = here_->seam().lifeline().value();
-  EXPECT_NE(::fcntl(line, F_GETFD) & FD_CLOEXEC, 0);
-  EXPECT_EQ(here_->seam().lifeline().error().code(), errc::busy);
+  EXPECT_NE(::fcntl(line, F_GETFD) & FD_CLOEXEC, 0) << "it is not inherited by accident";
+  EXPECT_EQ(::fcntl(line, F_GETFL) & O_ACCMODE, O_RDONLY);
+  EXPECT_NE(::ftruncate(line, 0), 0) << "that would end every process that uses the file";
+  const int second = here_->seam().lifeline().value();
   ::close(line);
-  const auto again = here_->seam().lifeline();
-  ASSERT_TRUE(again);
-  ::close(*again);
+  ::close(second);
+}
+
+TEST_F(SqliteLiveness, ForgetsTheDeadForWhomNobodyAsks) {
+  sqlite::store_settings settings = settings_;
+  const auto locks = sqlite::store::open(settings);
+  (void)granted(there_->try_acquire(wanting(lock_, owner_)));
+  there_.reset();
+  sqlite::store_time time{validity_clock::now(), wall_time(std::chrono::hours(500'000))};
+  locks->sweep(time);
+  time.now += std::chrono::minutes(2);
+  locks->sweep(time);
+  EXPECT_EQ(locks->inspect(lock_, time).last, fence_token{}) << "nothing is left of it";
 }
 
 TEST_F(SqliteLiveness, OfAnotherBootIsLeftToObservation) {

@@ -81,7 +81,7 @@ TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {
   EXPECT_EQ(
       said(20s),
       "; that process is gone, but the command that it ran is still at work. The lock is free when it ends,"
-      " or by force: cremone release --force");
+      " or by force");
 }
 
 TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {

@@ -39,8 +39,8 @@ struct flock byte_lock(short type, std::int64_t byte) noexcept {
   return wanted;
 }
 
-bool lock_byte(int fd, std::int64_t byte) noexcept {
-  struct flock wanted = byte_lock(F_WRLCK, byte);
+bool lock_byte(int fd, short type, std::int64_t byte) noexcept {
+  struct flock wanted = byte_lock(type, byte);
   return ::fcntl(fd, F_OFD_SETLK, &wanted) == 0;
 }
 
@@ -96,12 +96,18 @@ result<std::unique_ptr<live_file>> live_file::open(const std::string& database,
   made->path_ = database + ".live";
   const std::string& path = made->path_;
   made->prober_ = descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!made->prober_ && errno == ELOOP) {
+    return error(errc::misconfigured, path + " is a symbolic link; remove it");
+  }
   if (!made->prober_) {
     return trouble("cannot open", path, errno);
   }
   struct stat seen {};
   if (::fstat(made->prober_.get(), &seen) != 0) {
     return trouble("cannot use", path, errno);
+  }
+  if (auto fine = trusted_beside(database, seen.st_uid); !fine) {
+    return fine.error();
   }
   if (seen.st_size == 0) {
     share_like(database, made->prober_.get());
@@ -154,7 +160,7 @@ result<void> live_file::take_byte() {
     }
     // Even, behind the shared pages, and with room for the byte behind it.
     life_ = static_cast<std::int64_t>((random >> 2U) & ~std::uint64_t{1}) | (std::int64_t{1} << 40U);
-    if (!locked(life_ + 1) && lock_byte(holder_.get(), life_)) {
+    if (!locked(life_ + 1) && lock_byte(holder_.get(), F_WRLCK, life_)) {
       return {};
     }
   }
@@ -181,7 +187,8 @@ liveness live_file::probe(std::int64_t life, std::span<const std::uint8_t> recor
 }
 
 result<int> live_file::lifeline() const {
-  descriptor line(::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  // Read only: it goes to a command that may run as another user, and must not be able to write to what all share.
+  descriptor line(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat mine {};
   struct stat other {};
   if (!line || ::fstat(line.get(), &mine) != 0 || ::fstat(prober_.get(), &other) != 0) {
@@ -190,8 +197,8 @@ result<int> live_file::lifeline() const {
   if (mine.st_ino != other.st_ino) {
     return error(errc::storage_error, path_ + " was replaced by somebody; open the client anew");
   }
-  if (!lock_byte(line.get(), life_ + 1)) {
-    return error(errc::busy, "this client has given out its lifeline already");
+  if (!lock_byte(line.get(), F_RDLCK, life_ + 1)) {
+    return trouble("cannot lock a byte of", path_, errno);
   }
   return line.release();
 }

@@ -191,6 +191,21 @@ result<std::string> prepare_location(const std::string& path) {
   return found;
 }
 
+result<void> trusted_beside(const std::string& database, unsigned owner) {
+  struct stat file {};
+  struct stat directory {};
+  if (::stat(database.c_str(), &file) != 0 || ::stat(directory_of(database).c_str(), &directory) != 0) {
+    return trouble("cannot use", database, errno);
+  }
+  if ((directory.st_mode & S_ISVTX) != 0 && owner != file.st_uid && owner != 0) {
+    return error(errc::misconfigured,
+                 database + ".live belongs to another user (uid " + std::to_string(owner) +
+                     "), who could end our processes by it; remove it, or use a directory of"
+                     " your own");
+  }
+  return {};
+}
+
 void share_like(const std::string& database, int fd) noexcept {
   struct stat wanted {};
   struct stat made {};

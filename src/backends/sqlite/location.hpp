@@ -22,6 +22,10 @@ namespace cremone::sqlite {
 /// sticky one, as /tmp is, it is for its maker alone. *misconfigured*, *access_denied* and *storage_error* name the culprit and what to do.
 [[nodiscard]] result<std::string> prepare_location(const std::string& path);
 
+/// May a file beside the database that belongs to this user be relied on? In a sticky directory, where everybody may put
+/// files, only one of the database's owner or of root.
+[[nodiscard]] result<void> trusted_beside(const std::string& database, unsigned owner);
+
 /// A file that we have just made beside the database belongs to whom the database belongs to, as SQLite's own do: else
 /// root, by one look at a user's locks, would lock the user out.
 void share_like(const std::string& database, int fd) noexcept;

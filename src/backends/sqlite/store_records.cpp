@@ -42,7 +42,8 @@ lock_record store::describe(const lock_name& name, const store_time& time) {
   lock_record seen{.name = name, .holders = {}, .waiters = {}, .last = {}};
   if (const auto found = look(name, {})) {
     seen.last = fence_token(static_cast<std::uint64_t>(found->token));
-    if (found->holder) {
+    if (found->holder &&
+        found->holder->liveness != liveness::dead) {  // the dead hold nothing: the next who asks gets it
       seen.holders.push_back(*found->holder);
     }
   }
@@ -74,7 +75,13 @@ void store::sweep(const store_time& time) {
     rows at = database_.query(sql_->swept_to);
     from = at.next() ? std::string(at.text(0)) : std::string();
   }
+  struct dead_hold {
+    std::string name;
+    owner_id owner;
+    std::int64_t seq;
+  };
   std::vector<std::string> idle;
+  std::vector<dead_hold> dead;
   std::string last;
   std::int64_t highest = 0;
   std::int64_t looked_at = 0;
@@ -86,18 +93,23 @@ void store::sweep(const store_time& time) {
       if (found.number(2) != 0) {
         idle.push_back(last);
         highest = std::max(highest, found.number(1));
+      } else if (!found.is_null(3) && live_->probe(found.number(5), found.blob(6)) == liveness::dead) {
+        dead.push_back({last, owner_in(found.blob(3)), found.number(4)});
       }
     }
   }
   if (looked_at < sweep_step) {
     last.clear();  // the end: next time from the beginning
   }
-  if (idle.empty() && last == from) {
+  if (idle.empty() && dead.empty() && last == from) {
     return;
   }
   transaction step(database_);
   for (const std::string& name : idle) {
     database_.run(sql_->forget, name, before, ahead);
+  }
+  for (const dead_hold& d : dead) {  // nobody asks for it any more; idle from now on, and forgotten later
+    database_.run(sql_->evict, d.name, d.owner.raw(), now, d.seq);
   }
   // Tokens of a name that comes back must be higher than those that it had.
   database_.run(sql_->swept, last, highest);
