@@ -19,8 +19,8 @@ release::next release::done() noexcept {
 }
 
 release::next release::refused(instant now, const error& why) noexcept {
-  if (why.code() == errc::unreachable) {
-    return again(now, why);  // not carried out, and nobody said no
+  if (why.code() == errc::unreachable || why.code() == errc::storage_error) {
+    return again(now, why);  // not carried out, and nobody said no; there may be room on the disk again
   }
   if (why.code() != errc::not_held) {
     outcome_ = why;

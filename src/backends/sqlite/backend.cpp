@@ -49,20 +49,40 @@ traits sqlite_backend::describe() const {
   return t;
 }
 
+/// What is open, opening the file again if somebody had deleted it. Null once closed. Throws what opening throws.
 std::shared_ptr<sqlite_backend::opened> sqlite_backend::current() {
   const std::lock_guard lock(mutex_);
+  if (!open_ && !closed_) {
+    // SQLite would take the old shared memory for that of the new file as long as the old one is open here.
+    if (!deleted_.expired()) {
+      throw failure{error(errc::unreachable, shown_ + " was deleted or replaced, and is being opened anew")};
+    }
+    open_ = std::make_shared<opened>(store::open(settings_));
+  }
   return open_;
 }
 
-/// Somebody deleted the file, and others may have made a new one: locks are taken there from now on. Leases from the
-/// old one are not in the new one, and so are lost with their next renewal.
-std::shared_ptr<sqlite_backend::opened> sqlite_backend::reopened(const std::shared_ptr<opened>& gone) {
-  auto fresh = std::make_shared<opened>(store::open(settings_));
-  const std::lock_guard lock(mutex_);
-  if (open_ == gone) {
-    open_ = std::move(fresh);
+/// Somebody deleted the file, or what SQLite keeps beside it, and others may have made a new one: locks are taken there
+/// from now on. Leases from the old one are not in the new one, and so are lost with their next renewal.
+bool sqlite_backend::has_moved(std::shared_ptr<opened>& in) {
+  if (!in->locks->moved()) {
+    return false;
   }
-  return open_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_ == in) {
+      deleted_ = open_;
+      open_.reset();
+    }
+  }
+  in.reset();
+  return true;
+}
+
+/// The file that has the name now.
+std::shared_ptr<sqlite_backend::opened> sqlite_backend::current_file() {
+  auto in = current();
+  return in && has_moved(in) ? current() : in;
 }
 
 void sqlite_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
@@ -72,16 +92,10 @@ void sqlite_backend::try_acquire(const acquire_request& request, callback<void(a
 acquire_answer sqlite_backend::acquire(const acquire_request& request) {
   rejection no;
   no.why = closed_error();
-  auto in = current();
-  if (!in) {
-    return no;
-  }
   try {
-    if (in->locks->moved()) {
-      in = reopened(in);
-      if (!in) {
-        return no;
-      }
+    const auto in = current_file();
+    if (!in) {
+      return no;
     }
     if (request.mode != mode::exclusive) {
       no.why = error(errc::unsupported, "sqlite:// knows exclusive locks only");
@@ -120,12 +134,12 @@ acquire_answer sqlite_backend::contend(opened& in, const acquire_request& reques
 }
 
 void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) {
-  const auto in = current();
-  if (!in) {
-    return reply(std::vector<answer>(items.size(), refused{closed_error()}));
-  }
   try {
-    if (in->locks->moved()) {
+    auto in = current();
+    if (!in) {
+      return reply(std::vector<answer>(items.size(), refused{closed_error()}));
+    }
+    if (has_moved(in)) {
       return reply(std::vector<answer>(
           items.size(),
           refused{error(errc::lost, shown_ + " was deleted or replaced, and the lock with it")}));
@@ -137,11 +151,11 @@ void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::ve
 }
 
 void sqlite_backend::release(const release_request& request, callback<void(answer)> reply) {
-  const auto in = current();
-  if (!in) {
-    return reply(refused{closed_error()});
-  }
   try {
+    const auto in = current_file();
+    if (!in) {
+      return reply(refused{closed_error()});
+    }
     in->waiters.remove(request.owner);
     bool freed = false;
     answer a = in->locks->release(request, time(), freed);
@@ -166,11 +180,11 @@ void sqlite_backend::force(const lock_name& name, const hold_version& version, c
 }
 
 answer sqlite_backend::remove(const lock_name& name, const hold_version& version, store::order why) {
-  const auto in = current();
-  if (!in) {
-    return refused{closed_error()};
-  }
   try {
+    const auto in = current_file();
+    if (!in) {
+      return refused{closed_error()};
+    }
     bool freed = false;
     answer a = in->locks->evict(name, version, why, time(), freed);
     if (freed) {
@@ -199,11 +213,11 @@ void sqlite_backend::wake_next(opened& in, const lock_name& name) noexcept {
 }
 
 void sqlite_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
-  const auto in = current();
-  if (!in) {
-    return reply(closed_error());
-  }
   try {
+    const auto in = current_file();
+    if (!in) {
+      return reply(closed_error());
+    }
     reply(in->locks->inspect(name, time()));
   } catch (const failure& f) {
     reply(f.why);
@@ -211,11 +225,11 @@ void sqlite_backend::inspect(const lock_name& name, callback<void(result<lock_re
 }
 
 void sqlite_backend::list(callback<void(result<std::vector<lock_record>>)> reply) {
-  const auto in = current();
-  if (!in) {
-    return reply(closed_error());
-  }
   try {
+    const auto in = current_file();
+    if (!in) {
+      return reply(closed_error());
+    }
     reply(in->locks->list(time()));
   } catch (const failure& f) {
     reply(f.why);
@@ -223,11 +237,12 @@ void sqlite_backend::list(callback<void(result<std::vector<lock_record>>)> reply
 }
 
 result<int> sqlite_backend::lifeline() {
-  const auto in = current();
-  if (!in) {
-    return closed_error();
+  try {
+    const auto in = current();
+    return in ? in->locks->live().lifeline() : closed_error();
+  } catch (const failure& f) {
+    return f.why;
   }
-  return in->locks->live().lifeline();
 }
 
 void sqlite_backend::tidy(opened& in) noexcept {
@@ -241,6 +256,7 @@ void sqlite_backend::close() noexcept {
   std::shared_ptr<opened> last;
   {
     const std::lock_guard lock(mutex_);
+    closed_ = true;
     last = std::move(open_);
   }
   if (last && releases_ > 0) {

@@ -38,7 +38,7 @@ class sqlite_backend final : public backend {
   void close() noexcept override;
 
  private:
-  /// What one opening of the file brings; replaced as a whole when somebody deletes the file.
+  /// What one opening of the file brings; gone as a whole when somebody deletes the file.
   struct opened {
     explicit opened(std::shared_ptr<store> s);
     std::shared_ptr<store> locks;
@@ -46,7 +46,8 @@ class sqlite_backend final : public backend {
   };
 
   [[nodiscard]] std::shared_ptr<opened> current();
-  [[nodiscard]] std::shared_ptr<opened> reopened(const std::shared_ptr<opened>& gone);
+  [[nodiscard]] bool has_moved(std::shared_ptr<opened>& in);
+  [[nodiscard]] std::shared_ptr<opened> current_file();
   [[nodiscard]] acquire_answer acquire(const acquire_request& request);
   [[nodiscard]] acquire_answer contend(opened& in, const acquire_request& request);
   [[nodiscard]] answer remove(const lock_name& name, const hold_version& version, store::order why);
@@ -60,7 +61,9 @@ class sqlite_backend final : public backend {
   const std::string shown_;
   const std::string identity_;
   std::mutex mutex_;
-  std::shared_ptr<opened> open_;  // null once closed
+  bool closed_ = false;
+  std::shared_ptr<opened> open_;   // null once closed, and when somebody has deleted the file
+  std::weak_ptr<opened> deleted_;  // what was open then, as long as a call is still in it
   std::atomic<std::uint32_t> releases_ = 0;
 };
 

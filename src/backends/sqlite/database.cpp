@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/sqlite/database.hpp"
 
-#include "backends/sqlite/patience.hpp"
+#include "backends/sqlite/location.hpp"
 #include "base/process.hpp"
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,7 +19,9 @@ namespace cremone::sqlite {
 namespace {
 
 /// Called by SQLite between its tries to get the write lock.
-int wait_for_writer(void* /*unused*/, int tries) noexcept { return wait_a_little(tries) ? 1 : 0; }
+int wait_for_writer(void* left, int tries) noexcept {
+  return static_cast<patience*>(left)->wait(tries) ? 1 : 0;
+}
 
 errc kind_of(int code) noexcept {
   switch (code & 0xFF) {
@@ -75,6 +78,13 @@ connections& known() {
   return *one;
 }
 
+/// SQLite's own mutexes, in the order in which it nests them: another thread of the program may be inside SQLite, and the
+/// child would find them locked for ever.
+constexpr std::array library_mutexes = {
+    SQLITE_MUTEX_STATIC_MAIN, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
+    SQLITE_MUTEX_STATIC_VFS2, SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,
+    SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MEM};
+
 void before_fork() noexcept {
   connections& c = known();
   c.mutex.lock();
@@ -84,9 +94,14 @@ void before_fork() noexcept {
       e.mutex->lock();
     }
   }
+  for (const int which : library_mutexes) {
+    sqlite3_mutex_enter(sqlite3_mutex_alloc(which));  // a static one: nothing is allocated
+  }
 }
 
 void after_fork() noexcept {
+  std::for_each(library_mutexes.rbegin(), library_mutexes.rend(),
+                [](int which) { sqlite3_mutex_leave(sqlite3_mutex_alloc(which)); });
   connections& c = known();
   for (const auto& e : c.all) {
     if (e.process == c.forking) {
@@ -97,6 +112,7 @@ void after_fork() noexcept {
 }
 
 void watch_forks() {
+  sqlite3_initialize();
   static const int once = ::pthread_atfork(before_fork, after_fork, after_fork);
   if (once != 0) {
     throw failure{error(errc::misconfigured, "no memory left to be told of forks")};
@@ -109,6 +125,15 @@ void tell(sqlite3_context* context, int /*count*/, sqlite3_value** given) {
   (*told)[static_cast<std::size_t>(sqlite3_value_int64(given[0])) % told->size()] =
       sqlite3_value_int64(given[1]);
   sqlite3_result_value(context, given[2]);
+}
+
+/// What SQLite keeps beside the file, and whoever has lost it writes where nobody reads.
+constexpr std::array<const char*, 2> suffixes = {"-wal", "-shm"};
+
+/// Its inode; 0: there is none.
+std::uint64_t file_at(const std::string& path) noexcept {
+  struct stat seen {};
+  return ::stat(path.c_str(), &seen) == 0 ? seen.st_ino : 0;
 }
 
 void close_quietly(sqlite3* connection) noexcept {
@@ -157,10 +182,17 @@ bytes rows::blob(int column) const noexcept {
                        : bytes(at, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
-database::database(std::string path, const char* vfs) : path_(std::move(path)) {
+database::database(const std::string& given, const char* vfs) {
   watch_forks();
   connections& c = known();
-  const std::lock_guard lock(c.mutex);  // also: no fork while SQLite makes a connection
+  // No fork while SQLite makes a connection; and no other thread opens the file while it is made, which closes a
+  // descriptor of it and so would drop that one's locks.
+  const std::lock_guard lock(c.mutex);
+  auto found = prepare_location(given);
+  if (!found) {
+    throw failure{found.error()};
+  }
+  path_ = std::move(*found);
   const int code =
       sqlite3_open_v2(path_.c_str(), &connection_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, vfs);
   if (code != SQLITE_OK) {
@@ -174,7 +206,14 @@ database::database(std::string path, const char* vfs) : path_(std::move(path)) {
                         "this program has switched SQLite to single-thread mode; cremone needs its threads")};
   }
   sqlite3_extended_result_codes(connection_, 1);
-  sqlite3_busy_handler(connection_, wait_for_writer, nullptr);
+  sqlite3_busy_handler(connection_, wait_for_writer, &patience_);
+  sqlite3_wal_hook(
+      connection_,
+      [](void* self, sqlite3*, const char*, int frames) {
+        static_cast<database*>(self)->shorten_log(frames);
+        return SQLITE_OK;
+      },
+      this);
   // The journal stays when the last one leaves: a short program must not pay for a checkpoint, and a forked child that
   // closes what it inherited must not make one.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -203,6 +242,29 @@ void database::close_inherited() noexcept {
     close_quietly(e.connection);
     return true;
   });
+}
+
+/// In place of SQLite's own, which copies the log but never begins it anew while others write to it without a pause: it
+/// would grow for as long as they do.
+void database::shorten_log(int frames) noexcept {
+  if (frames < copy_log_from) {
+    return;
+  }
+  const bool begin_anew = frames >= begin_log_anew_from_;
+  patience_.set_brief(true);
+  const int code = sqlite3_wal_checkpoint_v2(
+      connection_, "main", begin_anew ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, nullptr,
+      nullptr);
+  patience_.set_brief(false);
+  if (begin_anew) {  // a reader that is stopped is in the way; not for each commit anew
+    begin_log_anew_from_ = code == SQLITE_OK ? long_log : frames + copy_log_from;
+  }
+}
+
+void database::note_files() noexcept {
+  for (std::size_t i = 0; i < beside_.size(); ++i) {
+    beside_[i] = file_at(path_ + suffixes[i]);
+  }
 }
 
 void database::check(int code) {
@@ -266,7 +328,15 @@ std::string database::text(const char* sql) {
 
 bool database::moved() const noexcept {
   int moved = 0;
-  return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+  if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
+    return true;
+  }
+  for (std::size_t i = 0; i < beside_.size(); ++i) {
+    if (file_at(path_ + suffixes[i]) != beside_[i]) {
+      return true;
+    }
+  }
+  return false;
 }
 
 transaction::~transaction() {

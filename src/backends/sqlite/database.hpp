@@ -5,6 +5,8 @@
 // unchecked, and becomes an answer at the seam.
 #pragma once
 
+#include "backends/sqlite/patience.hpp"
+
 #include <cremone/result.hpp>
 
 #include <array>
@@ -67,14 +69,15 @@ class statement {
 /// at rest: see close_inherited().
 class database {
  public:
-  /// Opens the file, which exists, by the VFS of this name. *misconfigured* if the program has switched SQLite's
-  /// threading off.
-  database(std::string path, const char* vfs);
+  /// Opens the file, made if there is none (see prepare_location), by the VFS of this name. *misconfigured* if the
+  /// program has switched SQLite's threading off.
+  database(const std::string& given, const char* vfs);
   database(const database&) = delete;
   database& operator=(const database&) = delete;
   ~database();
 
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< without symbolic links
 
   /// Binds the arguments to ?1, ?2, … and executes. What is bound must live until the rows are gone.
   template <class... Args>
@@ -104,7 +107,10 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
-  /// Somebody deleted or replaced the file since it was opened.
+  /// To be called when the tables are there: from now on moved() knows all files.
+  void note_files() noexcept;
+
+  /// Somebody deleted or replaced the file, or one of SQLite's beside it, since it was opened.
   [[nodiscard]] bool moved() const noexcept;
 
   /// In a forked child: closes what was inherited, before the same file may be opened again. SQLite keeps one account
@@ -119,11 +125,19 @@ class database {
   void bind(statement& s, int index, std::string_view value);
   void bind(statement& s, int index, bytes value);
   void check(int code);
+  void shorten_log(int frames) noexcept;
 
-  const std::string path_;
+  // Lengths of the log, in pages. The first is SQLite's own choice.
+  static constexpr int copy_log_from = 1000;
+  static constexpr int long_log = 4000;
+
+  std::string path_;
   std::mutex mutex_;
   sqlite3* connection_ = nullptr;
   std::array<std::int64_t, 2> told_{};
+  std::array<std::uint64_t, 2> beside_{};  // inodes of what SQLite keeps beside the file
+  patience patience_;
+  int begin_log_anew_from_ = long_log;
 };
 
 /// BEGIN IMMEDIATE … commit(), or it never was.

@@ -118,9 +118,6 @@ result<std::unique_ptr<live_file>> live_file::open(const std::string& database,
   std::copy(boot.begin(), boot.end(), made->where_.begin());
   const std::uint64_t inode = seen.st_ino;
   std::memcpy(made->where_.data() + 16, &inode, sizeof inode);
-  if (auto taken = made->take_byte(); !taken) {
-    return taken.error();
-  }
   return made;
 }
 
@@ -171,6 +168,12 @@ result<void> live_file::take_byte() {
 bool live_file::locked(std::int64_t byte) const noexcept {
   struct flock asked = byte_lock(F_WRLCK, byte);
   // An answer that does not come counts as "somebody lives": then silence decides.
+  return ::fcntl(prober_.get(), F_OFD_GETLK, &asked) != 0 || asked.l_type != F_UNLCK;
+}
+
+bool live_file::anybody() const noexcept {
+  struct flock asked = byte_lock(F_WRLCK, 0);
+  asked.l_len = 0;  // to the end, however far
   return ::fcntl(prober_.get(), F_OFD_GETLK, &asked) != 0 || asked.l_type != F_UNLCK;
 }
 

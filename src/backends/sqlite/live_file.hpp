@@ -51,12 +51,18 @@ class descriptor {
 /// Threads: all members from any thread.
 class live_file {
  public:
-  /// Opens or makes the file beside the database, and locks a fresh byte for this client.
+  /// Opens or makes the file beside the database.
   [[nodiscard]] static result<std::unique_ptr<live_file>> open(const std::string& database,
                                                                std::span<const std::uint8_t> boot);
   live_file(const live_file&) = delete;
   live_file& operator=(const live_file&) = delete;
   ~live_file();
+
+  /// Locks a fresh byte for this client: from now on it is seen to live.
+  [[nodiscard]] result<void> take_byte();
+
+  /// Whether any client of this file lives, other than one that has not taken its byte yet.
+  [[nodiscard]] bool anybody() const noexcept;
 
   /// Our byte: even, 62 random bits. The one behind it is for a command that we run.
   [[nodiscard]] std::int64_t life() const noexcept { return life_; }
@@ -92,7 +98,6 @@ class live_file {
 
   live_file() = default;
   [[nodiscard]] result<void> map(const std::string& path);
-  [[nodiscard]] result<void> take_byte();
   [[nodiscard]] bool locked(std::int64_t byte) const noexcept;
   [[nodiscard]] bell& bell_of(std::int64_t life) const noexcept;
 

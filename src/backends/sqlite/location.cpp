@@ -112,19 +112,34 @@ void sync_directory(const std::string& directory) {
   }
 }
 
+/// A file without a name yet; where the file system knows none, one with the name, seen for a moment with mode 0600.
+int open_new(const std::string& path, const std::string& directory, bool& named) noexcept {
+  const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
+  const int fd = can_be_named ? ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+  named = fd < 0;
+  return named ? ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : fd;
+}
+
+bool give_name(int fd, const std::string& path) noexcept {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd);
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 /// Only a file that we make ourselves may be opened here: closing a descriptor of a database that is in use drops
-/// all of SQLite's locks on it.
+/// all of SQLite's locks on it. It appears with its permissions, so that nobody is denied who comes at the same time.
 result<void> create(const std::string& path, const std::string& directory, const struct stat& beside) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (struct stat there{}; ::lstat(path.c_str(), &there) == 0) {
+    return {};
+  }
+  bool named = false;
+  const int fd = open_new(path, directory, named);
   if (fd < 0) {
-    if (errno == EEXIST) {
-      return {};  // somebody was quicker, or a link that leads nowhere, which realpath will tell
-    }
-    return trouble("cannot make", path, errno);
+    // Somebody was quicker, or it is a link that leads nowhere, which realpath will tell.
+    return errno == EEXIST ? result<void>{} : trouble("cannot make", path, errno);
   }
   struct stat made {};
-  const bool fine =
-      ::fstat(fd, &made) == 0 && ::fchmod(fd, mode_for(beside, made.st_gid)) == 0 && ::fsync(fd) == 0;
+  const bool fine = ::fstat(fd, &made) == 0 && ::fchmod(fd, mode_for(beside, made.st_gid)) == 0 &&
+                    ::fsync(fd) == 0 && (named || give_name(fd, path) || errno == EEXIST);
   const int why = errno;
   ::close(fd);
   if (!fine) {

@@ -11,23 +11,26 @@ namespace {
 constexpr int turns_without_sleep = 4;  // most writers are gone by then
 constexpr std::chrono::microseconds step{20};
 constexpr std::chrono::microseconds longest_step{1000};
+constexpr std::chrono::milliseconds brief_bound{5};
 
 }  // namespace
 
-bool wait_a_little(int tries) noexcept {
-  using std::chrono::steady_clock;
-  thread_local steady_clock::time_point began;
+bool patience::wait(int tries) noexcept {
+  const auto now = std::chrono::steady_clock::now();
   if (tries == 0) {
-    began = steady_clock::now();
-  }
-  if (steady_clock::now() - began > longest_busy) {
-    return false;
+    began_ = now;
   }
   if (tries < turns_without_sleep) {
     std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(std::min(step * (tries - turns_without_sleep + 1), longest_step));
+    return true;
   }
+  if (now < recovered_ || now - began_ > (brief_ ? brief_bound : longest_busy)) {
+    if (!brief_ && now >= recovered_) {
+      recovered_ = now + longest_busy;
+    }
+    return false;
+  }
+  std::this_thread::sleep_for(std::min(step * (tries - turns_without_sleep + 1), longest_step));
   return true;
 }
 

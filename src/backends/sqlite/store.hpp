@@ -89,7 +89,7 @@ class store {
   struct row;
   struct statements;
 
-  store(store_settings settings, std::string path);
+  explicit store(store_settings settings);
   void check_format();
   void create_tables();
   void settle_boot();
@@ -108,8 +108,8 @@ class store {
   [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
 
   const store_settings settings_;
-  const std::string path_;
   database database_;
+  const std::string& path_;
   std::unique_ptr<statements> sql_;
   std::unique_ptr<live_file> live_;
   std::string identity_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening a database: whose it is, which format, which boot of the machine; making one where there is none.
-#include "backends/sqlite/location.hpp"
 #include "backends/sqlite/patience.hpp"
 #include "backends/sqlite/statements.hpp"
 
@@ -31,6 +30,7 @@ std::string hex(bytes raw) {
 /// Changing the journal mode of a new file wants it alone, and SQLite does not wait for that: others may be making
 /// it, too.
 void switch_to_wal(database& d, const std::string& path) {
+  patience left;
   for (int tries = 0;; ++tries) {
     try {
       if (d.text("PRAGMA journal_mode=WAL") != "wal") {
@@ -38,7 +38,7 @@ void switch_to_wal(database& d, const std::string& path) {
       }
       return;
     } catch (const failure& f) {
-      if (f.why.code() != errc::unreachable || !wait_a_little(tries)) {
+      if (f.why.code() != errc::unreachable || !left.wait(tries)) {
         throw;
       }
     }
@@ -49,29 +49,30 @@ void switch_to_wal(database& d, const std::string& path) {
 
 std::shared_ptr<store> store::open(const store_settings& settings) {
   database::close_inherited();
-  auto path = prepare_location(settings.path);
-  if (!path) {
-    throw failure{path.error()};
-  }
-  return std::shared_ptr<store>(new store(settings, std::move(*path)));
+  return std::shared_ptr<store>(new store(settings));
 }
 
-store::store(store_settings settings, std::string path)
+store::store(store_settings settings)
     : settings_(std::move(settings)),
-      path_(std::move(path)),
-      database_(path_, settings_.vfs),
+      database_(settings_.path, settings_.vfs),
+      path_(database_.path()),
       sql_(std::make_unique<statements>()) {
   const std::lock_guard lock(database_.mutex());
   check_format();
   switch_to_wal(database_, path_);
   database_.execute("PRAGMA synchronous=NORMAL");
+  database_.execute("PRAGMA journal_size_limit=4194304");  // a log that was long for once
   create_tables();
-  settle_boot();
   auto live = live_file::open(path_, settings_.boot);
   if (!live) {
     throw failure{live.error()};
   }
   live_ = std::move(*live);
+  settle_boot();  // before our own byte shows that somebody is here
+  if (auto taken = live_->take_byte(); !taken) {
+    throw failure{taken.error()};
+  }
+  database_.note_files();
 }
 
 store::~store() = default;
@@ -136,7 +137,9 @@ void store::settle_boot() {
   if (::stat(path_.c_str(), &seen) == 0) {
     identity_ += ':' + std::to_string(seen.st_ino);  // a copy of the file is another store
   }
-  if (new_boot) {
+  // A container may have a boot id of its own. Whoever lives here came after the last restart of the machine, and has
+  // seen to this.
+  if (new_boot && !live_->anybody()) {
     transaction step(database_);
     if (database_.run(sql_->new_boot, settings_.boot) != 0) {  // nobody was quicker
       database_.execute("DELETE FROM waiter");

@@ -70,6 +70,7 @@ void store::sweep(const store_time& time) {
   const std::int64_t now = ticks(time.now);
   const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
   const std::int64_t ahead = now + turn_may_take.count();
+  transaction step(database_);
   std::string from;
   {
     rows at = database_.query(sql_->swept_to);
@@ -104,7 +105,6 @@ void store::sweep(const store_time& time) {
   if (idle.empty() && dead.empty() && last == from) {
     return;
   }
-  transaction step(database_);
   for (const std::string& name : idle) {
     database_.run(sql_->forget, name, before, ahead);
   }
