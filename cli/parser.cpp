@@ -79,13 +79,14 @@ std::optional<int> parser::parse(const arguments& given) {
   } catch (const CLI::ParseError& failed) {
     return refuse(failed.what());
   }
-  if (const auto wrong = check_leftovers(given)) {
-    return wrong;
-  }
-  if (wants_name_ && app_.get_option("name")->count() == 0 && text_.name != "run" &&
-      given.after.size() == 1) {
+  const bool named_behind_dashes = wants_name_ && app_.get_option("name")->count() == 0 &&
+                                   text_.name != "run" && given.after.size() == 1 && app_.remaining().empty();
+  if (named_behind_dashes) {
     name_ = given.after.front();  // `who -- -odd`: a name that looks like an option
     return std::nullopt;
+  }
+  if (const auto wrong = check_leftovers(given)) {
+    return wrong;
   }
   if (wants_name_ && app_.get_option("name")->count() == 0) {
     return refuse("which lock? The name is missing");

@@ -52,7 +52,7 @@ void give_back(lease& held) {
 /// Why a command was ended whose lease had not run out yet.
 std::string why_in_danger(const run_options& options, std::chrono::nanoseconds held_for) {
   const std::string lock = "lock '" + options.name + "'";
-  if (options.how.max_hold != forever && held_for >= options.how.max_hold - options.grace) {
+  if (options.how.max_hold != forever && held_for >= options.how.max_hold - 2 * options.grace) {
     return lock + ": its --max-hold of " + shown(options.how.max_hold) + " is over";
   }
   return lock + " could not be renewed in time";

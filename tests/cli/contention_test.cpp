@@ -118,5 +118,34 @@ TEST_F(Tool, ManyRunsExcludeEachOther) {
   EXPECT_EQ(contents(counter), "8\n");
 }
 
+TEST_F(Tool, AConflictThatIsCalledFineIsSilent) {
+  holding first(dir, here(), "x");
+  ASSERT_TRUE(first.held());
+  EXPECT_EQ(cremone({"run", "--try", "-E", "0", "x", "--", "true"}).err, "") << "cron mails what is printed";
+  EXPECT_THAT(cremone({"run", "--try", "-v", "-E", "0", "x", "--", "true"}).err, HasSubstr("busy"));
+}
+
+TEST_F(Tool, ARunUnderTheSameLockDoesNotWaitForItself) {
+  const auto end = cremone({"run", "x", "--", CREMONE_TOOL, "run", "x", "--", "true"});
+  EXPECT_EQ(end.code, 75);
+  EXPECT_THAT(end.err, HasSubstr("would wait for itself"));
+}
+
+TEST_F(Tool, ADeadHolderHoldsNothing) {
+  holding first(dir, here(), "x");
+  ASSERT_TRUE(first.held());
+  ::kill(first.command(), SIGKILL);
+  first.cremone().signal(SIGKILL);
+  (void)first.cremone().wait();
+  EXPECT_TRUE(wait_for([&] { return cremone({"who", "x"}).code == 1; }));
+  EXPECT_EQ(who("x")["held"], false);
+}
+
+TEST_F(Tool, TheEndByMaxHoldIsToldAsThat) {
+  const auto end = cremone({"run", "--max-hold", "300ms", "x", "--", "sleep", "1000"});
+  EXPECT_EQ(end.code, 76);
+  EXPECT_THAT(end.err, HasSubstr("--max-hold of 300ms is over"));
+}
+
 }  // namespace
 }  // namespace cremone::test

@@ -111,6 +111,17 @@ TEST_F(Tool, SignalsAreSentOnToTheCommand) {
   }
 }
 
+TEST_F(Tool, AMessageIsForTheCommandAndNotForItsHelpers) {
+  const std::string sign = dir.file("sign");
+  process job(cremone_words({"run", "x", "--", "bash", "-c",
+                             "trap 'echo rotated' USR1; sleep 1000 & echo $! > " + sign +
+                                 "; wait; kill -0 $! && echo alive; kill $!"}),
+              here());
+  ASSERT_TRUE(appears(sign));
+  job.signal(SIGUSR1);
+  EXPECT_EQ(job.wait().out, "rotated\nalive\n");
+}
+
 TEST_F(Tool, WhatWasIgnoredStaysIgnoredInTheCommand) {
   auto around = here();
   around.ignored = {SIGHUP, SIGCHLD};

@@ -104,5 +104,17 @@ TEST_F(Tool, WithoutAUrlTheLocksAreInTheStateDirectory) {
   EXPECT_EQ(::access(dir.file("locks.db").c_str(), F_OK), 0);
 }
 
+TEST_F(Tool, AStoreThatExcludesNobodyIsRefused) {
+  EXPECT_EQ(cremone({"run", "--url", "memory://", "x", "--", "true"}).code, 78);
+  const auto empty = cremone({"run", "--url", "", "x", "--", "true"});
+  EXPECT_EQ(empty.code, 64) << "a script's variable was not set";
+  EXPECT_THAT(empty.err, HasSubstr("--url is empty"));
+}
+
+TEST_F(Tool, ANameMayLookLikeAnOption) {
+  EXPECT_EQ(cremone({"who", "--", "-odd"}).code, 1);
+  EXPECT_EQ(cremone({"release", "--force", "--", "-odd"}).code, 1);
+}
+
 }  // namespace
 }  // namespace cremone::test

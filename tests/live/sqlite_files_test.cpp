@@ -7,6 +7,7 @@
 #include "engine/asio_env.hpp"
 #include "support/namespaces.hpp"
 #include "support/temp_directory.hpp"
+#include "support/wait_for.hpp"
 
 #include <cremone/cremone.hpp>
 
@@ -21,6 +22,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace cremone {
 
@@ -228,12 +231,57 @@ TEST_F(SqliteFile, ThatIsDeletedTakesItsLeasesWithItAndIsMadeAnewWithHigherToken
   EXPECT_GT(theirs.token(), before);
   EXPECT_EQ(locks.acquire("lock", {.wait = no_wait}).error().code(), errc::busy)
       << "it looks at the new file";
-  std::stop_token told = lease.get_stop_token();
-  const auto give_up = std::chrono::steady_clock::now() + 10s;
-  while (!told.stop_requested() && std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(1ms);
-  }
+  const std::stop_token told = lease.get_stop_token();
+  EXPECT_TRUE(test::wait_for([&] { return told.stop_requested(); }));
   EXPECT_FALSE(lease.held());
+}
+
+TEST_F(SqliteFile, WhoseJournalIsDeletedTakesItsLeasesWithIt) {
+  auto locks = open(url()).value();
+  auto lease = locks.acquire("lock", {.ttl = 300ms}).value();
+  for (const char* suffix : {"-wal", "-shm"}) {
+    std::filesystem::remove(path() + suffix);
+  }
+  const std::stop_token told = lease.get_stop_token();
+  EXPECT_TRUE(test::wait_for([&] { return told.stop_requested(); }))
+      << "it went on renewing where nobody reads";
+  EXPECT_TRUE(locks.acquire("other", {.wait = 5s}).has_value()) << "and the client goes on in the new files";
+}
+
+TEST_F(SqliteFile, DoesNotGrowWhileManyWriteWithoutAPause) {
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 4; ++i) {
+    busy.emplace_back([&, i] {
+      auto locks = open(url()).value();  // a connection of its own, as another process would have
+      for (int round = 0; round < 4000; ++round) {
+        EXPECT_TRUE(locks.acquire("lock-" + std::to_string(i)).has_value());
+      }
+    });
+  }
+  for (std::thread& t : busy) {
+    t.join();
+  }
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"),
+            64U << 20U);  // it was 130 MB, and would have gone on
+}
+
+TEST_F(SqliteFile, LockedBySomebodyDelaysTheEndOfAClientOnceAndNotPerLease) {
+  auto locks = open(url()).value();
+  std::vector<lease> leases;
+  for (int i = 0; i < 8; ++i) {
+    leases.push_back(locks.acquire("lock-" + std::to_string(i)).value());
+  }
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const auto began = std::chrono::steady_clock::now();
+  locks.close();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 6s)
+      << "8 leases, each waiting by itself, would take 8 s and more";
+  ASSERT_EQ(sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
+  auto others = open(url()).value();
+  EXPECT_TRUE(others.acquire("lock-7", {.wait = 5s}).has_value()) << "its process let go of it";
 }
 
 TEST_F(SqliteFile, MayBeReadByTheUsersOwnSqliteInTheSameProcess) {

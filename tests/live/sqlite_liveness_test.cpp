@@ -149,10 +149,25 @@ TEST_F(SqliteLiveness, WakesTheHeadOfTheQueueWhenTheHolderDies) {
 TEST_F(SqliteLiveness, TokensGoOnAboveTheMarkInANewBoot) {
   const grant first = granted(there_->try_acquire(wanting(lock_, owner_)));
   EXPECT_EQ(shown(there_->release(lock_, owner_)), "done");
+  here_.reset();  // nobody outlives a reboot
+  there_.reset();
   settings_.boot[0] ^= 1U;
   const auto rebooted = connect();
   const grant next = granted(rebooted->try_acquire(wanting(lock_, fresh_owner())));
   EXPECT_GE(next.token.value(), first.token.value() + 9'000'000) << "what was given last may be forgotten";
+}
+
+TEST_F(SqliteLiveness, AnotherBootIdBesideALivingClientIsAContainerAndNoReboot) {
+  const grant first = granted(there_->try_acquire(wanting(lock_, owner_)));
+  const owner_id waiting = fresh_owner();
+  const auto bell = std::make_shared<test::hint_counter>();
+  EXPECT_EQ(shown(here_->try_acquire(test::queueing(lock_, waiting, bell))), "refused: busy");
+  settings_.boot[0] ^= 1U;
+  const auto container = connect();
+  EXPECT_EQ(container->inspect(lock_)->waiters.size(), 1U) << "the queue is not wiped";
+  EXPECT_LT(granted(container->try_acquire(wanting("other", fresh_owner()))).token.value(),
+            first.token.value() + 9'000'000)
+      << "tokens do not run ahead of the clock";
 }
 
 }  // namespace

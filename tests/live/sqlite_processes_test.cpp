@@ -12,8 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <random>
@@ -221,35 +219,6 @@ TEST_F(SqliteProcesses, KilledAtAnyPointLeaveNoStuckLockAndNoBrokenFile) {
     ASSERT_GT(lease->token().value(), last);
     last = lease->token().value();
   }
-}
-
-TEST_F(SqliteProcesses, ThatForkOpenAClientOfTheirOwnInTheChild) {
-  auto held = here_.acquire("parents").value();
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    int wrong = held.held() ? 1 : 0;  // the copy is inert
-    auto mine = open(url());
-    wrong += mine ? 0 : 2;
-    if (mine) {
-      for (int i = 0; i < 200; ++i) {
-        auto lease = mine->acquire("shared", {.wait = 20s});
-        wrong += lease ? 0 : 4;
-      }
-      wrong += mine->acquire("parents", {.wait = no_wait}).has_value() ? 8 : 0;
-      mine->close();
-    }
-    ::_exit(wrong);
-  }
-  for (int i = 0; i < 200; ++i) {
-    EXPECT_TRUE(here_.acquire("shared", {.wait = 20s}).has_value());
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_TRUE(held.held());
-  EXPECT_TRUE(held.release());
 }
 
 }  // namespace

@@ -62,11 +62,19 @@ TEST(Release, IsFineWhenARepeatedRequestIsDone) {
 }
 
 TEST(Release, EndsAtOnceWhenTheStoreSaysNoForAnotherReason) {
-  for (const errc why : {errc::access_denied, errc::storage_error, errc::unsupported, errc::protocol_error}) {
+  for (const errc why : {errc::access_denied, errc::unsupported, errc::protocol_error}) {
     release r = fresh();
     EXPECT_EQ(r.refused(at(1ms), error(why)), next::finished) << to_string(why);
     EXPECT_EQ(outcome_of(r), why);
   }
+}
+
+TEST(Release, IsRepeatedWhenTheDiskWasFull) {
+  release r = fresh();
+  EXPECT_EQ(r.refused(at(1ms), error(errc::storage_error)), next::sleep);
+  EXPECT_EQ(outcome_of(r), errc::storage_error);
+  EXPECT_EQ(r.done(), next::finished);
+  EXPECT_TRUE(r.outcome().has_value());
 }
 
 TEST(Release, TellsTheOutcomeSoFarWhileItSleeps) {

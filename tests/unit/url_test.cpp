@@ -108,10 +108,14 @@ TEST(Url, TakesAnythingAfterTheQuestionMarkForOptions) {
 }
 
 TEST(Url, IsRefusedWithoutAScheme) {
-  for (const auto* const text : {"", "memory", "memory:", "memory:/x", "://", "://host", "/var/lib/locks.db",
-                                 "1x://h", "re dis://h", "r\xc3\xa9://h", "_://h", "a/b://h", "-x://h"}) {
+  for (const auto* const text : {"", "memory", "memory:", "memory:/x", "://", "://host", "1x://h",
+                                 "re dis://h", "r\xc3\xa9://h", "_://h", "a/b://h", "-x://h"}) {
     EXPECT_THAT(complaint(text), HasSubstr("scheme://")) << text;
   }
+}
+
+TEST(Url, IsSuggestedForAPath) {
+  EXPECT_THAT(complaint("/srv/my locks.db"), HasSubstr("sqlite:///srv/my%20locks.db"));
 }
 
 TEST(Url, IsRefusedWithAControlCharacter) {
