@@ -12,6 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
+#include <sqlite3.h>
+
+#include <stdlib.h>
 
 #include <fstream>
 #include <random>
@@ -32,6 +35,11 @@ using ::testing::StartsWith;
 
 class SqliteProcesses : public ::testing::Test {
  protected:
+  SqliteProcesses() {
+    ::setenv("CREMONE_STATE_DIR", directory_.path().c_str(), 1);
+  }  // what they note is their own
+  ~SqliteProcesses() override { ::unsetenv("CREMONE_STATE_DIR"); }
+
   [[nodiscard]] std::string url() const { return "sqlite://" + directory_.file("locks.db"); }
 
   [[nodiscard]] program start(const std::vector<std::string>& what,
@@ -140,6 +148,18 @@ TEST_F(SqliteProcesses, StoppedBeyondItsTtlLosesTheLockAndKnowsItAtTheFirstCall)
   EXPECT_EQ(here_.inspect("lock")->holders.at(0).token.value(), second);
 }
 
+TEST_F(SqliteProcesses, ThatTryOnceAndEndTakeALockFromOneThatIsStopped) {
+  program holder = talker();
+  const std::uint64_t first = token_in(holder.ask("acquire lock 500 0"));
+  holder.signal(SIGSTOP);
+  std::string answer;
+  EXPECT_TRUE(wait_for([&] {
+    answer = talker().ask("acquire lock 500 0");  // a new process each time, none of which lives for the ttl
+    return answer.starts_with("granted");
+  })) << answer;
+  EXPECT_GT(token_in(answer), first);
+}
+
 TEST_F(SqliteProcesses, AreServedInTheOrderOfTheirArrival) {
   auto held = here_.acquire("lock").value();
   std::vector<program> waiting;
@@ -219,6 +239,19 @@ TEST_F(SqliteProcesses, KilledAtAnyPointLeaveNoStuckLockAndNoBrokenFile) {
     ASSERT_GT(lease->token().value(), last);
     last = lease->token().value();
   }
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(directory_.file("locks.db").c_str(), &db), SQLITE_OK);
+  std::string verdict;
+  EXPECT_EQ(sqlite3_exec(
+                db, "PRAGMA integrity_check",
+                [](void* to, int, char** columns, char**) {
+                  *static_cast<std::string*>(to) += columns[0];
+                  return 0;
+                },
+                &verdict, nullptr),
+            SQLITE_OK);
+  EXPECT_EQ(verdict, "ok");
+  EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
 }
 
 }  // namespace

@@ -78,12 +78,13 @@ connections& known() {
   return *one;
 }
 
-/// SQLite's own mutexes, in the order in which it nests them: another thread of the program may be inside SQLite, and the
-/// child would find them locked for ever.
+/// SQLite's own mutexes, in the order in which it nests them (it seeds its random numbers with the list of VFSs locked
+/// inside; ThreadSanitizer watches over this): another thread of the program may be inside SQLite, and the child would
+/// find them locked for ever.
 constexpr std::array library_mutexes = {
-    SQLITE_MUTEX_STATIC_MAIN, SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_VFS1,
-    SQLITE_MUTEX_STATIC_VFS2, SQLITE_MUTEX_STATIC_VFS3, SQLITE_MUTEX_STATIC_LRU,
-    SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MEM};
+    SQLITE_MUTEX_STATIC_OPEN, SQLITE_MUTEX_STATIC_PRNG, SQLITE_MUTEX_STATIC_MAIN,
+    SQLITE_MUTEX_STATIC_VFS1, SQLITE_MUTEX_STATIC_VFS2, SQLITE_MUTEX_STATIC_VFS3,
+    SQLITE_MUTEX_STATIC_LRU,  SQLITE_MUTEX_STATIC_PMEM, SQLITE_MUTEX_STATIC_MEM};
 
 void before_fork() noexcept {
   connections& c = known();
