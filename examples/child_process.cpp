@@ -13,8 +13,6 @@
 #include <iostream>
 #include <string>
 
-extern char** environ;
-
 namespace {
 
 using namespace std::chrono_literals;
