@@ -10,7 +10,7 @@ namespace cremone::sqlite {
 namespace {
 
 /// After so many releases some idle locks are forgotten; a step looks at more names than can have been added.
-constexpr std::uint32_t sweep_after = 32;
+constexpr std::uint32_t sweep_after = 64;
 
 answer as_answer(const failure& f) { return f.in_doubt ? answer(unknown{f.why}) : answer(refused{f.why}); }
 
@@ -152,7 +152,7 @@ void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::ve
 
 void sqlite_backend::release(const release_request& request, callback<void(answer)> reply) {
   try {
-    const auto in = current_file();
+    const auto in = current();  // what was taken in a file that is gone now is lost in any case
     if (!in) {
       return reply(refused{closed_error()});
     }

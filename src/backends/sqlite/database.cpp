@@ -132,7 +132,7 @@ void tell(sqlite3_context* context, int /*count*/, sqlite3_value** given) {
 constexpr std::array<const char*, 2> suffixes = {"-wal", "-shm"};
 
 /// Its inode; 0: there is none.
-std::uint64_t file_at(const std::string& path) noexcept {
+std::uint64_t inode_at(const std::string& path) noexcept {
   struct stat seen {};
   return ::stat(path.c_str(), &seen) == 0 ? seen.st_ino : 0;
 }
@@ -262,9 +262,10 @@ void database::shorten_log(int frames) noexcept {
   }
 }
 
-void database::note_files() noexcept {
+void database::note_files() {
   for (std::size_t i = 0; i < beside_.size(); ++i) {
-    beside_[i] = file_at(path_ + suffixes[i]);
+    beside_[i].path = path_ + suffixes[i];
+    beside_[i].inode = inode_at(beside_[i].path);
   }
 }
 
@@ -332,12 +333,8 @@ bool database::moved() const noexcept {
   if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0) {
     return true;
   }
-  for (std::size_t i = 0; i < beside_.size(); ++i) {
-    if (file_at(path_ + suffixes[i]) != beside_[i]) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(beside_.begin(), beside_.end(),
+                     [](const neighbour& n) { return inode_at(n.path) != n.inode; });
 }
 
 transaction::~transaction() {

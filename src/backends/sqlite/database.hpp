@@ -108,7 +108,7 @@ class database {
   [[nodiscard]] std::string text(const char* sql);
 
   /// To be called when the tables are there: from now on moved() knows all files.
-  void note_files() noexcept;
+  void note_files();
 
   /// Somebody deleted or replaced the file, or one of SQLite's beside it, since it was opened.
   [[nodiscard]] bool moved() const noexcept;
@@ -135,7 +135,11 @@ class database {
   std::mutex mutex_;
   sqlite3* connection_ = nullptr;
   std::array<std::int64_t, 2> told_{};
-  std::array<std::uint64_t, 2> beside_{};  // inodes of what SQLite keeps beside the file
+  struct neighbour {  // what SQLite keeps beside the file
+    std::string path;
+    std::uint64_t inode = 0;
+  };
+  std::array<neighbour, 2> beside_{};
   patience patience_;
   int begin_log_anew_from_ = long_log;
 };

@@ -88,6 +88,7 @@ class store {
  private:
   struct row;
   struct statements;
+  struct sweepings;
 
   explicit store(store_settings settings);
   void check_format();
@@ -104,6 +105,7 @@ class store {
   [[nodiscard]] std::optional<grant> give(const acquire_request& request, std::int64_t ticket,
                                           std::int64_t wall);
   void keep_place(const acquire_request& request, bool queued, const store_time& time);
+  [[nodiscard]] sweepings look_for_idle(std::int64_t before, std::int64_t ahead);
   [[nodiscard]] std::vector<waiter_record> queue_of(const lock_name& name, const store_time& time);
   [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
 

@@ -11,7 +11,7 @@ namespace {
 /// under way any more.
 constexpr std::chrono::minutes idle_for{1};
 
-constexpr std::int64_t sweep_step = 64;
+constexpr std::int64_t sweep_step = 128;
 
 }  // namespace
 
@@ -65,54 +65,64 @@ std::vector<waiter_record> store::queue_of(const lock_name& name, const store_ti
   return queue;
 }
 
-void store::sweep(const store_time& time) {
-  const std::lock_guard lock(database_.mutex());
-  const std::int64_t now = ticks(time.now);
-  const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
-  const std::int64_t ahead = now + turn_may_take.count();
-  transaction step(database_);
-  std::string from;
-  {
-    rows at = database_.query(sql_->swept_to);
-    from = at.next() ? std::string(at.text(0)) : std::string();
-  }
+/// What a step of the sweep has found.
+struct store::sweepings {
   struct dead_hold {
     std::string name;
     owner_id owner;
     std::int64_t seq;
   };
+  std::string from;
+  std::string to;  // empty: the end was reached, next time from the beginning
   std::vector<std::string> idle;
   std::vector<dead_hold> dead;
-  std::string last;
-  std::int64_t highest = 0;
-  std::int64_t looked_at = 0;
+  std::int64_t highest = 0;  // token among the idle
+
+  [[nodiscard]] bool nothing() const noexcept { return idle.empty() && dead.empty() && to == from; }
+};
+
+store::sweepings store::look_for_idle(std::int64_t before, std::int64_t ahead) {
+  sweepings s;
   {
-    rows found = database_.query(sql_->sweep, from, before, ahead, sweep_step);
-    while (found.next()) {
-      ++looked_at;
-      last = found.text(0);
-      if (found.number(2) != 0) {
-        idle.push_back(last);
-        highest = std::max(highest, found.number(1));
-      } else if (!found.is_null(3) && live_->probe(found.number(5), found.blob(6)) == liveness::dead) {
-        dead.push_back({last, owner_in(found.blob(3)), found.number(4)});
-      }
+    rows at = database_.query(sql_->swept_to);
+    s.from = at.next() ? std::string(at.text(0)) : std::string();
+  }
+  std::int64_t looked_at = 0;
+  rows found = database_.query(sql_->sweep, s.from, before, ahead, sweep_step);
+  while (found.next()) {
+    ++looked_at;
+    s.to = found.text(0);
+    if (found.number(2) != 0) {
+      s.idle.push_back(s.to);
+      s.highest = std::max(s.highest, found.number(1));
+    } else if (!found.is_null(3) && live_->probe(found.number(5), found.blob(6)) == liveness::dead) {
+      s.dead.push_back({s.to, owner_in(found.blob(3)), found.number(4)});
     }
   }
   if (looked_at < sweep_step) {
-    last.clear();  // the end: next time from the beginning
+    s.to.clear();
   }
-  if (idle.empty() && dead.empty() && last == from) {
-    return;
+  return s;
+}
+
+void store::sweep(const store_time& time) {
+  const std::lock_guard lock(database_.mutex());
+  const std::int64_t now = ticks(time.now);
+  const std::int64_t before = now - std::chrono::nanoseconds(idle_for).count();
+  const std::int64_t ahead = now + turn_may_take.count();
+  if (look_for_idle(before, ahead).nothing()) {
+    return;  // mostly; and nobody had to wait for us
   }
-  for (const std::string& name : idle) {
+  transaction step(database_);
+  const sweepings s = look_for_idle(before, ahead);  // again, now that nobody else writes
+  for (const std::string& name : s.idle) {
     database_.run(sql_->forget, name, before, ahead);
   }
-  for (const dead_hold& d : dead) {  // nobody asks for it any more; idle from now on, and forgotten later
+  for (const auto& d : s.dead) {  // nobody asks for it any more; idle from now on, and forgotten later
     database_.run(sql_->evict, d.name, d.owner.raw(), now, d.seq);
   }
   // Tokens of a name that comes back must be higher than those that it had.
-  database_.run(sql_->swept, last, highest);
+  database_.run(sql_->swept, s.to, s.highest);
   step.commit();
 }
 
