@@ -22,7 +22,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace cremone {
@@ -246,23 +245,6 @@ TEST_F(SqliteFile, WhoseJournalIsDeletedTakesItsLeasesWithIt) {
   EXPECT_TRUE(test::wait_for([&] { return told.stop_requested(); }))
       << "it went on renewing where nobody reads";
   EXPECT_TRUE(locks.acquire("other", {.wait = 5s}).has_value()) << "and the client goes on in the new files";
-}
-
-TEST_F(SqliteFile, DoesNotGrowWhileManyWriteWithoutAPause) {
-  std::vector<std::thread> busy;
-  for (int i = 0; i < 4; ++i) {
-    busy.emplace_back([&, i] {
-      auto locks = open(url()).value();  // a connection of its own, as another process would have
-      for (int round = 0; round < 4000; ++round) {
-        EXPECT_TRUE(locks.acquire("lock-" + std::to_string(i)).has_value());
-      }
-    });
-  }
-  for (std::thread& t : busy) {
-    t.join();
-  }
-  EXPECT_LT(std::filesystem::file_size(path() + "-wal"),
-            64U << 20U);  // it was 130 MB, and would have gone on
 }
 
 TEST_F(SqliteFile, LockedBySomebodyDelaysTheEndOfAClientOnceAndNotPerLease) {

@@ -16,9 +16,12 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -218,6 +221,27 @@ TEST_F(SqliteProcesses, MakeTheSameNewFileTogether) {
       EXPECT_EQ(p.wait(), 0);
     }
   }
+}
+
+/// SQLite's own checkpoint never gets to the end of a log that others write to without a pause.
+TEST_F(SqliteProcesses, ThatWriteWithoutAPauseDoNotMakeTheJournalGrow) {
+  std::vector<program> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(start({"cycle", "lock-" + std::to_string(i), "8000"}));
+  }
+  std::uintmax_t largest = 0;  // while they write: it is cut short when it is quiet again
+  std::jthread watcher([&](const std::stop_token& over) {
+    while (!over.stop_requested()) {
+      largest = std::max(largest, std::filesystem::file_size(directory_.file("locks.db-wal")));
+      std::this_thread::sleep_for(1ms);  // a sample
+    }
+  });
+  for (program& p : all) {
+    EXPECT_EQ(p.wait(), 0);
+  }
+  watcher.request_stop();
+  watcher.join();
+  EXPECT_LT(largest, 128U << 20U);  // some tens of MB; with SQLite's own checkpoints 250 and rising
 }
 
 TEST_F(SqliteProcesses, KilledAtAnyPointLeaveNoStuckLockAndNoBrokenFile) {

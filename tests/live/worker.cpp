@@ -4,6 +4,7 @@
 //   worker URL talk                 does what it is told on its input, see talk()
 //   worker URL increment NAME FILE N  adds 1 to the number in FILE under a lock, N times, and notes its tokens in it
 //   worker URL once NAME            takes a lock, leaves it and returns from main
+//   worker URL cycle NAME N         takes a lock and leaves it, N times, without a pause
 //   worker URL churn NAME           takes, renews and leaves locks until it is killed
 #include <cremone/cremone.hpp>
 
@@ -125,6 +126,15 @@ int once(cremone::client& locks, const std::string& name) {
   return lease ? 0 : complain(lease.error());
 }
 
+int cycle(cremone::client& locks, const std::string& name, int times) {
+  for (int i = 0; i < times; ++i) {
+    if (const auto lease = locks.acquire(name); !lease) {
+      return complain(lease.error());
+    }
+  }
+  return 0;
+}
+
 int churn(cremone::client& locks, const std::string& name) {
   std::mt19937 random(static_cast<unsigned>(::getpid()));
   std::cout << "ready" << std::endl;
@@ -156,6 +166,9 @@ int main(int argc, char** argv) {
   }
   if (what == "once") {
     return once(*locks, args.at(3));
+  }
+  if (what == "cycle") {
+    return cycle(*locks, args.at(3), std::stoi(args.at(4)));
   }
   if (what == "churn") {
     return churn(*locks, args.at(3));
