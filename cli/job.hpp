@@ -4,10 +4,10 @@
 // is in danger. Does what loss_policy decides; knows neither how the command was started nor how the lock was got.
 #pragma once
 
-#include "cli/descriptor.hpp"
 #include "cli/loss_policy.hpp"
 #include "cli/signals.hpp"
 #include "cli/terminal.hpp"
+#include "cli/wakers.hpp"
 
 #include <cremone/lease.hpp>
 

@@ -4,7 +4,7 @@
 // be safe inside one. What a signal means is the reader's business.
 #pragma once
 
-#include "cli/descriptor.hpp"
+#include "cli/wakers.hpp"
 
 #include <signal.h>
 

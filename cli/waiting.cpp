@@ -3,9 +3,9 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "cli/descriptor.hpp"
 #include "cli/duration.hpp"
 #include "cli/output.hpp"
+#include "cli/wakers.hpp"
 
 #include <poll.h>
 #include <unistd.h>

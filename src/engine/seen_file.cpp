@@ -3,6 +3,7 @@
 // Nothing is synced to the disk: after a crash of the machine it is another boot, and no line counts any more.
 #include "engine/seen_file.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/state_directory.hpp"
 
 #include <fcntl.h>
@@ -23,23 +24,6 @@ constexpr const char* lock_file_name = "seen.lock";  // never renamed or removed
 
 /// No file of ours is larger: max_sightings lines of the longest names there can be.
 constexpr std::size_t largest = 4U << 20U;
-
-class descriptor {
- public:
-  explicit descriptor(int fd) noexcept : fd_(fd) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 /// Held by at most one process, and never waited for.
 class file_lock {

@@ -74,22 +74,6 @@ std::array<std::uint8_t, 16> this_boot() {
   return boot;
 }
 
-descriptor& descriptor::operator=(descriptor&& other) noexcept {
-  if (this != &other) {
-    descriptor old(release());
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-descriptor::~descriptor() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-
-int descriptor::release() noexcept { return std::exchange(fd_, -1); }
-
 result<std::unique_ptr<live_file>> live_file::open(const std::string& database,
                                                    std::span<const std::uint8_t> boot) {
   std::unique_ptr<live_file> made(new live_file);

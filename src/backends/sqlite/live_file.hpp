@@ -7,6 +7,8 @@
 // Knows no lock names and no records. Never unlinked.
 #pragma once
 
+#include "base/descriptor.hpp"
+
 #include <cremone/record.hpp>
 #include <cremone/result.hpp>
 #include <cremone/types.hpp>
@@ -29,24 +31,6 @@ using place = std::array<std::uint8_t, 24>;
 
 /// This boot of this kernel; all zero where there is no /proc to tell.
 [[nodiscard]] std::array<std::uint8_t, 16> this_boot();
-
-/// A descriptor that is ours.
-class descriptor {
- public:
-  explicit descriptor(int fd = -1) noexcept : fd_(fd) {}
-  descriptor(descriptor&& other) noexcept : fd_(other.release()) {}
-  descriptor& operator=(descriptor&& other) noexcept;
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  ~descriptor();
-
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] int release() noexcept;
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 /// Threads: all members from any thread.
 class live_file {

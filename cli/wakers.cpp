@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/descriptor.hpp"
+#include "cli/wakers.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -23,12 +23,6 @@ int checked(int fd, const char* what) {
 }
 
 }  // namespace
-
-void descriptor::reset() noexcept {
-  if (fd_ >= 0) {
-    ::close(std::exchange(fd_, -1));
-  }
-}
 
 event::event() : fd_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {}
 
