@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/child.hpp"
 
+#include "base/descriptor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/signals.hpp"
-#include "cli/wakers.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -4,7 +4,7 @@
 // be safe inside one. What a signal means is the reader's business.
 #pragma once
 
-#include "cli/wakers.hpp"
+#include "base/descriptor.hpp"
 
 #include <signal.h>
 

@@ -4,7 +4,7 @@
 // terminal and we take it back. Knows process groups, not commands.
 #pragma once
 
-#include "cli/wakers.hpp"
+#include "base/descriptor.hpp"
 
 #include <sys/types.h>
 #include <termios.h>
