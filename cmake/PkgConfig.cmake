@@ -24,6 +24,9 @@ set(cremone_pc_requires)
 if("sqlite" IN_LIST cremone_components)
   list(APPEND cremone_pc_requires sqlite3)
 endif()
+if("redis" IN_LIST cremone_components)
+  list(APPEND cremone_pc_requires hiredis openssl)
+endif()
 list(JOIN cremone_pc_requires ", " cremone_pc_requires)
 
 # Boost has no .pc file. Where the compiler does not find it by itself, our headers need its path.

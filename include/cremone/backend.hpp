@@ -112,6 +112,10 @@ struct traits {
   bool hints = false;
   /// A silent hold is removed by evict() after observation; else the store expires it by itself.
   bool observed_takeover = false;
+  /// Keeps a record of our own making for each hold: versions that move on with each renewal, ttl, token and all owner
+  /// data, and the ids of those who are gone. False where the layout is shared with other programs: a hold is then a
+  /// value and an expiry, shown with as much of the owner data as the value carries.
+  bool records = true;
   bool shared = false;  ///< knows mode::shared
   bool slots = false;   ///< knows mode::slot
   /// How far two clocks' rates may differ: ρ = 0.001, five times a bad crystal.
@@ -133,7 +137,8 @@ struct traits {
 ///   overtakes its acquire, and needs not wait for its answer.
 /// - *Lifetime*: a request, and what it points to, stays as it is until the answer.
 /// - *Idempotence*: an owner id belongs to one acquisition. A repeated acquire of a holder is granted with the
-///   same token and `repeated`; an acquire or renewal of an owner that was released or evicted is refused.
+///   same token and `repeated`; an acquire or renewal of an owner that was released or evicted is refused. Without
+///   `records`, a repeated grant may have a higher token, and nobody remembers who was released.
 /// - Nothing throws.
 ///
 /// | call        | done                          | refused                                   |

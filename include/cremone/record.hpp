@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,12 @@ struct hold_record {
   fence_token token{};
   owner_data owner{};
   cremone::liveness liveness = liveness::untold;
+  /// Where the store lets a silent hold expire by itself: how much of its time was left. Empty: it does not, or this
+  /// hold has no end.
+  std::optional<std::chrono::milliseconds> expires_in{};
+  /// Not empty: another program than cremone holds the lock, and this is what it left there, made printable and cut.
+  /// Nothing else is known of it.
+  std::string foreign{};
 };
 
 /// One who waits in the store's queue. Lower tickets came earlier.
