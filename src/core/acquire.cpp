@@ -29,10 +29,19 @@ bool worth_another_try(errc why) noexcept {
   return why == errc::busy || why == errc::quarantined || why == errc::unreachable;
 }
 
+/// Nobody knows what became of the attempt, and the reason will not go away by itself.
+bool hopeless(errc why) noexcept { return why != errc::outcome_unknown && !worth_another_try(why); }
+
+/// A hold that expires by itself is asked for a little later than that, each waiter at a moment of its own.
+constexpr milliseconds least_after_expiry{1};
+constexpr milliseconds most_after_expiry{20};
+
 }  // namespace
 
 acquire::acquire(acquire_settings settings)
-    : settings_(std::move(settings)), pauses_(first_pause, longest_pause, settings_.seed) {}
+    : settings_(std::move(settings)),
+      pauses_(first_pause, longest_pause, settings_.seed),
+      spread_(settings_.seed) {}
 
 acquire_action acquire::start(instant now) noexcept {
   if (over()) {
@@ -95,7 +104,8 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     return {};
   }
   phase_ = phase::sleeping;  // nothing is under way
-  queued_ = queued_ || r.place.has_value();
+  // Who is told of a release is known to the store as well, in a queue or not.
+  queued_ = queued_ || r.place.has_value() || (settings_.hints && !one_try() && r.why == errc::busy);
   if (r.why.code() == errc::unreachable) {
     trouble_ = r.why;
   } else {
@@ -168,7 +178,7 @@ instant acquire::ripe_at(const hold_record& holder, instant by_the_table) {
 /// How long a waiter may sleep when no hint comes. Hints are hints; nothing rests on them.
 nanoseconds acquire::poll_pause(const refusal& r) noexcept {
   if (!settings_.fifo || !settings_.hints || !r.place) {
-    return std::min<nanoseconds>(pauses_.pause(), longest_poll);
+    return poll_without_queue(r);
   }
   if (*r.place > 0) {  // each one ahead has the claim time, should the lock be free by now
     const auto ahead = static_cast<std::int64_t>(std::min<std::size_t>(*r.place, 1000));
@@ -181,6 +191,23 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
   return pause;
 }
 
+/// Without a queue: until the holder's time is over, where the store ends it. Until then its release is hinted, or, where
+/// it is another program's, has to be asked for.
+nanoseconds acquire::poll_without_queue(const refusal& r) noexcept {
+  const bool hinted =
+      settings_.hints && !r.holders.empty() &&
+      std::all_of(r.holders.begin(), r.holders.end(), [](const hold_record& h) { return h.foreign.empty(); });
+  nanoseconds pause =
+      hinted ? nanoseconds(longest_head_pause) : std::min<nanoseconds>(pauses_.pause(), longest_poll);
+  for (const hold_record& holder : r.holders) {
+    if (holder.expires_in) {
+      pause = std::min<nanoseconds>(
+          pause, *holder.expires_in + spread_.between(least_after_expiry, most_after_expiry));
+    }
+  }
+  return pause;
+}
+
 acquire_action acquire::unknown(instant now, const error& why) {
   if (over()) {
     return {};
@@ -189,7 +216,7 @@ acquire_action acquire::unknown(instant now, const error& why) {
   unsettled_ = std::min(unsettled_.value_or(sent_), sent_);
   queued_ = queued_ || !one_try();
   trouble_ = why;
-  if (one_try()) {
+  if (one_try() || hopeless(why.code())) {
     return fail(why);
   }
   return wait_or_fail(now, now + pauses_.pause());

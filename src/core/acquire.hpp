@@ -116,9 +116,11 @@ class acquire {
   void watch(instant now, std::span<const hold_record> holders);
   [[nodiscard]] instant ripe_at(const hold_record& holder, instant by_the_table);
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds poll_without_queue(const refusal& r) noexcept;
 
   acquire_settings settings_;
   backoff pauses_;
+  jitter spread_;
   phase phase_ = phase::fresh;
   instant give_up_at_{};
   instant sent_{};     // of the attempt under way

@@ -12,6 +12,10 @@
 #ifdef CREMONE_WITH_MEMORY
 #include "backends/memory/backend.hpp"
 #endif
+#ifdef CREMONE_WITH_REDIS
+#include "backends/redis/backend.hpp"
+#include "engine/quorum/quorum.hpp"
+#endif
 #ifdef CREMONE_WITH_SQLITE
 #include "backends/sqlite/backend.hpp"
 #include "base/state_directory.hpp"
@@ -34,11 +38,11 @@ using opened = result<std::shared_ptr<backend>>;
 
 struct scheme {
   std::string_view name;
-  opened (*open)(const url&, const std::shared_ptr<env>&);
+  opened (*open)(const url&, const std::shared_ptr<detail::asio_env>&);
 };
 
 #ifdef CREMONE_WITH_MEMORY
-opened open_memory(const url& u, const std::shared_ptr<env>& e) {
+opened open_memory(const url& u, const std::shared_ptr<detail::asio_env>& e) {
   if (auto fine = u.allow_only({}); !fine) {
     return fine.error();
   }
@@ -51,7 +55,7 @@ opened open_memory(const url& u, const std::shared_ptr<env>& e) {
 #endif
 
 #ifdef CREMONE_WITH_SQLITE
-opened open_sqlite(const url& u, const std::shared_ptr<env>& e) {
+opened open_sqlite(const url& u, const std::shared_ptr<detail::asio_env>& e) {
   if (auto fine = u.allow_only({}); !fine) {
     return fine.error();
   }
@@ -72,12 +76,26 @@ opened open_sqlite(const url& u, const std::shared_ptr<env>& e) {
 }
 #endif
 
+#ifdef CREMONE_WITH_REDIS
+/// A quorum of one.
+opened open_redis(const url& u, const std::shared_ptr<detail::asio_env>& e) {
+  auto node = redis::open_backend(u, e, e->network());
+  if (!node) {
+    return node.error();
+  }
+  return std::shared_ptr<backend>(std::make_shared<detail::quorum>(std::vector{std::move(*node)}));
+}
+#endif
+
 constexpr std::array schemes = {
 #ifdef CREMONE_WITH_MEMORY
     scheme{"memory", open_memory},
 #endif
 #ifdef CREMONE_WITH_SQLITE
     scheme{"sqlite", open_sqlite},
+#endif
+#ifdef CREMONE_WITH_REDIS
+    scheme{"redis", open_redis},   scheme{"rediss", open_redis}, scheme{"redis+unix", open_redis},
 #endif
     scheme{"", nullptr},  // so that a build without any store still compiles
 };

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/backend.hpp"
+
+#include "backends/redis/digest.hpp"
+#include "backends/redis/value.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+using std::chrono::milliseconds;
+using kind = reply::kind;
+
+std::uint64_t number_of(const owner_id& owner) noexcept {
+  std::uint64_t n = 0;
+  std::memcpy(&n, owner.raw().data(), sizeof n);
+  return n;
+}
+
+std::optional<fence_token> token_in(const reply& r) {
+  std::uint64_t n = 0;
+  const char* const end = r.text.data() + r.text.size();
+  const auto [stop, failed] = std::from_chars(r.text.data(), end, n);
+  if (!r.is(kind::text) || failed != std::errc() || stop != end || n >= fence_token::limit) {
+    return std::nullopt;
+  }
+  return fence_token(n);
+}
+
+answer as_answer(failure&& f) {
+  if (f.nothing_done) {
+    return refused{std::move(f.why)};
+  }
+  return unknown{std::move(f.why)};
+}
+
+}  // namespace
+
+hold_record hold_in(const reply& value, const reply& pttl) {
+  hold_record hold = decode_value(value.text);
+  if (pttl.number >= 0) {
+    hold.expires_in = milliseconds(pttl.number);
+  }
+  return hold;
+}
+
+milliseconds answer_limit(milliseconds ttl) {
+  constexpr milliseconds shortest{50};
+  return std::clamp(ttl / 3, shortest, classic_backend::longest_limit);
+}
+
+classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transport> net,
+                                 const node_settings& to)
+    : env_(e),
+      node_(std::make_shared<node>(e, net, to)),
+      notices_(std::make_shared<notices>(e, net, to)),
+      fence_(to.prefix + ":classic:fence") {}
+
+traits classic_backend::describe() const {
+  traits t;
+  t.store = node_->settings().store;
+  t.hints = true;
+  t.records = false;
+  t.drift_ppm = drift_ppm;
+  return t;
+}
+
+error classic_backend::nonsense(std::string_view script, const reply& r) const {
+  return {errc::protocol_error, node_->settings().node + " answered the script '" + std::string(script) +
+                                    "' with " + shape_of(r) + ", which makes no sense"};
+}
+
+void classic_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
+  const std::string value = encode_value(request.owner, request.who);
+  const std::string mark = owner_mark(request.owner);
+  const std::string ttl = std::to_string(request.ttl.count());
+  const std::string bucket = std::to_string(bucket_of(request.name.str()));
+  const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl, bucket, mark};
+  node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {number_of(request.owner), false},
+             [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
+               reply(self->judge(request, std::move(o)));
+             });
+}
+
+acquire_answer classic_backend::judge(const acquire_request& request, outcome&& o) {
+  if (auto* f = std::get_if<failure>(&o)) {
+    if (f->nothing_done) {
+      return rejection{.why = std::move(f->why)};
+    }
+    return unknown{std::move(f->why)};
+  }
+  auto& r = std::get<reply>(o);
+  if (r.is(kind::list) && r.items.size() == 3) {
+    return judge_refusal(request, r);
+  }
+  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer)) {
+    if (const auto token = token_in(r.items[1])) {
+      notices_->leave(request.name, request.owner, true);
+      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == 2};
+    }
+  }
+  return unknown{nonsense("grant", r)};
+}
+
+acquire_answer classic_backend::judge_refusal(const acquire_request& request, reply& r) {
+  if (!r.items[1].is(kind::text) || !r.items[2].is(kind::integer)) {
+    return unknown{nonsense("grant", r)};
+  }
+  rejection no;
+  no.holders.push_back(hold_in(r.items[1], r.items[2]));
+  if (request.join && no.holders.front().foreign.empty()) {
+    if (auto denied = notices_->denied()) {
+      return rejection{.why = std::move(*denied)};
+    }
+    notices_->wait(request.name, request.owner, request.wake);
+  }
+  return no;
+}
+
+void classic_backend::release(const release_request& request, callback<void(answer)> reply) {
+  notices_->leave(request.name, request.owner, false);
+  const std::string mark = owner_mark(request.owner);
+  const std::string channel = notices_->channel_of(bucket_of(request.name.str()));
+  const std::array<std::string_view, 3> arguments = {request.name.str(), mark, channel};
+  node_->run(scripts().release, arguments, 1, longest_limit, {number_of(request.owner), true},
+             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
+               reply(self->judge_removal("release", std::move(o)));
+             });
+}
+
+answer classic_backend::judge_removal(std::string_view script, outcome&& o) const {
+  if (auto* f = std::get_if<failure>(&o)) {
+    return as_answer(std::move(*f));
+  }
+  const auto& r = std::get<reply>(o);
+  if (!r.is(kind::integer)) {
+    return unknown{nonsense(script, r)};
+  }
+  if (r.number == 1) {
+    return done{};
+  }
+  return refused{error(errc::not_held)};
+}
+
+void classic_backend::evict(const lock_name& name, const hold_version& version,
+                            callback<void(answer)> reply) {
+  remove(name, version, "ours", std::move(reply));
+}
+
+void classic_backend::force(const lock_name& name, const hold_version& version,
+                            callback<void(answer)> reply) {
+  remove(name, version, "any", std::move(reply));
+}
+
+void classic_backend::remove(const lock_name& name, const hold_version& version, std::string_view whose,
+                             callback<void(answer)> reply) {
+  // Values here have no versions beyond their owner: another number than 0 is a version that never was.
+  const std::string holder = version.seq == 0 ? version.owner.hex() : "-";
+  const std::string channel = notices_->channel_of(bucket_of(name.str()));
+  const std::array<std::string_view, 4> arguments = {name.str(), holder, channel, whose};
+  node_->run(scripts().force, arguments, 1, longest_limit, {},
+             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
+               reply(self->judge_removal("force", std::move(o)));
+             });
+}
+
+void classic_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
+  const std::string bucket = std::to_string(bucket_of(name.str()));
+  const std::array<std::string_view, 3> arguments = {name.str(), fence_, bucket};
+  node_->run(scripts().inspect, arguments, 2, longest_limit, {},
+             [self = shared_from_this(), name, reply = std::move(reply)](outcome o) mutable {
+               if (auto* f = std::get_if<failure>(&o)) {
+                 return reply(std::move(f->why));
+               }
+               const auto& r = std::get<redis::reply>(o);
+               if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||
+                   !r.items[1].is(kind::text)) {
+                 return reply(self->nonsense("inspect", r));
+               }
+               lock_record seen;
+               seen.name = std::move(name);
+               seen.last = token_in(r.items[2]).value_or(fence_token());
+               if (constexpr int nothing_there = -2; r.items[0].number != nothing_there) {
+                 seen.holders.push_back(hold_in(r.items[1], r.items[0]));
+               }
+               reply(std::move(seen));
+             });
+}
+
+void classic_backend::close() noexcept {
+  notices_->close();
+  node_->close();
+}
+
+result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
+                                              const std::shared_ptr<transport>& net) {
+  const auto settings = parse_settings(u);
+  if (!settings) {
+    return settings.error();
+  }
+  auto made = std::make_shared<classic_backend>(e, net, *settings);
+  made->start();
+  return std::shared_ptr<backend>(std::move(made));
+}
+
+}  // namespace cremone::redis

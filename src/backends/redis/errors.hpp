@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Redis's error replies mean for a lock: which of our codes, what the user is to do, and whether anything may
+// have been done. Knows texts, not connections.
+#pragma once
+
+#include <cremone/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cremone::redis {
+
+struct complaint {
+  errc code = errc::protocol_error;
+  /// Redis refuses these before the first write of a command or script: nothing was done. Anything else may have been
+  /// said in the middle.
+  bool nothing_done = false;
+  /// A script was stopped by the ACL, and Redis does not say at which command.
+  bool rights_unnamed = false;
+  std::string detail;
+};
+
+/// `node`: for the message, "127.0.0.1:6379".
+[[nodiscard]] complaint understand(std::string_view error_reply, std::string_view node);
+
+/// Was the script not known to the server? Then it was not run.
+[[nodiscard]] bool is_noscript(std::string_view error_reply) noexcept;
+
+}  // namespace cremone::redis

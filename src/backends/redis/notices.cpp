@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/notices.hpp"
+
+#include "backends/redis/digest.hpp"
+#include "backends/redis/errors.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cremone::redis {
+
+notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to)
+    : env_(std::move(e)),
+      net_(std::move(net)),
+      to_(to),
+      channels_(to.prefix + ":classic:free:"),
+      wanted_(bucket_count, false) {}
+
+std::string notices::channel_of(std::uint32_t bucket) const { return channels_ + std::to_string(bucket); }
+
+void notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink) {
+  std::shared_ptr<connection> by;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      return;
+    }
+    auto& [bucket, in_order] = crowds_[name];
+    const auto known =
+        std::find_if(in_order.begin(), in_order.end(), [&](const waiter& w) { return w.owner == owner; });
+    if (known != in_order.end()) {
+      known->sink = std::move(sink);
+      known->told = false;
+    } else {
+      bucket = bucket_of(name.str());
+      in_order.push_back({owner, std::move(sink)});
+      ++waiting_;
+    }
+    if (!wanted_[bucket]) {
+      wanted_[bucket] = true;
+      subscribe(bucket);
+      by = connection_;
+    }
+    if (!session_) {
+      session_ = std::make_shared<session>(env_, net_, to_, weak_from_this());
+      session_->start();
+    }
+  }
+  if (by) {
+    by->flush();
+  }
+}
+
+/// With the mutex held. Without a connection it waits for the next one.
+void notices::subscribe(std::uint32_t bucket) {
+  if (connection_) {
+    std::string bytes;
+    append_command(bytes, {"SUBSCRIBE", channel_of(bucket)});
+    connection_->put(bytes);
+  }
+}
+
+void notices::leave(const lock_name& name, const owner_id& owner, bool served) {
+  if (waiting_ == 0) {
+    return;
+  }
+  std::shared_ptr<hint_sink> instead;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto crowd_at = crowds_.find(name);
+    if (crowd_at == crowds_.end()) {
+      return;
+    }
+    auto& in_order = crowd_at->second.in_order;
+    const auto known =
+        std::find_if(in_order.begin(), in_order.end(), [&](const waiter& w) { return w.owner == owner; });
+    if (known == in_order.end()) {
+      return;
+    }
+    const bool pass_on = known->told && !served;
+    in_order.erase(known);
+    --waiting_;
+    if (pass_on) {
+      instead = next_of(name);
+    }
+    if (in_order.empty()) {
+      crowds_.erase(name);
+    }
+  }
+  if (instead) {
+    instead->hint();
+  }
+}
+
+/// The first who waits for this lock and lives, marked as told. With the mutex held.
+std::shared_ptr<hint_sink> notices::next_of(const lock_name& name) {
+  const auto crowd_at = crowds_.find(name);
+  if (crowd_at == crowds_.end()) {
+    return nullptr;
+  }
+  auto& in_order = crowd_at->second.in_order;
+  for (auto w = in_order.begin(); w != in_order.end();) {
+    if (auto sink = w->sink.lock()) {
+      w->told = true;
+      return sink;
+    }
+    w = in_order.erase(w);  // it went without a word
+    --waiting_;
+  }
+  return nullptr;
+}
+
+void notices::tell_one(const lock_name& name) {
+  std::shared_ptr<hint_sink> first;
+  {
+    const std::lock_guard lock(mutex_);
+    first = next_of(name);
+    if (!first) {
+      crowds_.erase(name);
+    }
+  }
+  if (first) {
+    first->hint();
+  }
+}
+
+/// A subscription is in force. What was released before that was told to nobody here: each lock's first asks again.
+void notices::confirmed(const std::string& channel) {
+  std::vector<std::shared_ptr<hint_sink>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    denied_.reset();
+    for (const auto& [name, who] : crowds_) {
+      if (channel_of(who.bucket) == channel) {
+        if (auto sink = next_of(name)) {
+          all.push_back(std::move(sink));
+        }
+      }
+    }
+  }
+  for (const auto& sink : all) {
+    sink->hint();
+  }
+}
+
+void notices::up(std::shared_ptr<connection> by) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      return;
+    }
+    connection_ = by;
+    for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
+      if (wanted_[bucket]) {
+        subscribe(bucket);
+      }
+    }
+  }
+  by->flush();
+}
+
+void notices::received(reply&& r) {
+  using kind = reply::kind;
+  if (r.is(kind::error)) {
+    const complaint said = understand(r.text, to_.node);
+    const std::lock_guard lock(mutex_);
+    denied_ = error(said.code, said.detail);
+    return;
+  }
+  const bool event =
+      r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::text) && r.items[1].is(kind::text);
+  if (event && r.items[0].text == "message" && r.items[2].is(kind::text)) {
+    return tell_one(lock_name(std::move(r.items[2].text)));
+  }
+  if (event && r.items[0].text == "subscribe") {
+    return confirmed(r.items[1].text);
+  }
+  std::shared_ptr<session> s;
+  {
+    const std::lock_guard lock(mutex_);
+    s = session_;
+  }
+  s->cut({errc::protocol_error, to_.node + " sent " + shape_of(r) + " where a notice was due"});
+}
+
+void notices::down(const error& /*why*/) {
+  const std::lock_guard lock(mutex_);
+  connection_.reset();
+}
+
+std::optional<error> notices::denied() const {
+  const std::lock_guard lock(mutex_);
+  return denied_;
+}
+
+void notices::close() noexcept {
+  std::shared_ptr<session> s;
+  std::shared_ptr<connection> last;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    s = session_;
+    last = std::exchange(connection_, nullptr);
+    crowds_.clear();
+    waiting_ = 0;
+  }
+  if (s) {
+    s->close();
+  }
+  if (last) {
+    last->close();
+  }
+}
+
+}  // namespace cremone::redis

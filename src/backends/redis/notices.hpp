@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who waits for which lock in this client, and the one subscription connection that brings word of releases. A notice is
+// a hint: it may be lost or come for nothing, and whoever waits has a timer too. Decides whom to tell; the waiter
+// decides what to do about it.
+#pragma once
+
+#include "backends/redis/session.hpp"
+
+#include <cremone/backend.hpp>
+#include <cremone/types.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cremone::redis {
+
+/// Threads: all members from any thread. Waiters are told with no lock held, on the executor or in the calling thread.
+class notices final : public session_user, public std::enable_shared_from_this<notices> {
+ public:
+  notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
+
+  /// The channel on which releases of this bucket's locks are told; the message is the lock's name.
+  [[nodiscard]] std::string channel_of(std::uint32_t bucket) const;
+
+  /// This owner was refused and waits from now on. The first waiter brings the connection up. Whoever subscribes is told
+  /// once when that is confirmed, so that a release in between is not missed.
+  void wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink);
+
+  /// It waits no more. `served`: it has the lock; else, if it was told of a release and left, the next is told instead.
+  void leave(const lock_name& name, const owner_id& owner, bool served);
+
+  /// Why no notice can come, when the server denies the subscription.
+  [[nodiscard]] std::optional<error> denied() const;
+
+  void close() noexcept;
+
+ private:
+  struct waiter {
+    owner_id owner;
+    std::weak_ptr<hint_sink> sink;
+    bool told = false;  // of a release, and has not asked since
+  };
+  struct crowd {
+    std::uint32_t bucket = 0;
+    std::list<waiter> in_order;  // of their coming
+  };
+
+  void trying() override {}
+  void up(std::shared_ptr<connection> by) override;
+  void received(reply&& r) override;
+  void down(const error& why) override;
+
+  void subscribe(std::uint32_t bucket);
+  void confirmed(const std::string& channel);
+  void tell_one(const lock_name& name);
+  [[nodiscard]] std::shared_ptr<hint_sink> next_of(const lock_name& name);
+
+  const std::shared_ptr<env> env_;
+  const std::shared_ptr<transport> net_;
+  const node_settings to_;
+  const std::string channels_;  // what all channels begin with
+
+  std::atomic<std::size_t> waiting_ = 0;  // so that those who never wait pay nothing
+
+  mutable std::mutex mutex_;
+  bool closed_ = false;
+  std::shared_ptr<session> session_;
+  std::shared_ptr<connection> connection_;
+  std::unordered_map<lock_name, crowd> crowds_;
+  std::vector<bool> wanted_;  // by bucket; never unsubscribed: there are no more than bucket_count
+  std::optional<error> denied_;
+};
+
+}  // namespace cremone::redis

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/pipeline.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+/// Requests that time out together are answered together.
+constexpr std::chrono::milliseconds sweep_step{5};
+
+response not_sent(error why) {
+  return {.what = response::fate::not_sent, .got = {}, .why = std::move(why), .asked = {}};
+}
+response no_answer(error why) {
+  return {.what = response::fate::no_answer, .got = {}, .why = std::move(why), .asked = {}};
+}
+
+error closed_by_us() { return {errc::unreachable, "the client was closed"}; }
+
+error in_doubt(const error& why) { return {errc::outcome_unknown, why.detail()}; }
+
+}  // namespace
+
+pipeline::pipeline(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to)
+    : env_(std::move(e)), node_(to.node), net_(std::move(net)), to_(to) {}
+
+void pipeline::start() {
+  session_ = std::make_shared<session>(env_, net_, to_, weak_from_this());
+  session_->start();
+}
+
+void pipeline::send(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
+                    callback<void(response)> answer) {
+  submit({.due = env_->now() + limit, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
+         false);
+}
+
+void pipeline::send_again(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
+                          callback<void(response)> answer) {
+  submit({.due = env_->now() + limit, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
+         true);
+}
+
+error pipeline::too_many() const {
+  return {errc::unreachable, node_ + " has not answered " + std::to_string(most_outstanding) +
+                                 " requests yet; this one was not sent"};
+}
+
+void pipeline::submit(request r, bool again) {
+  std::shared_ptr<connection> by;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::down) {
+      return refuse(std::move(r), trouble_);
+    }
+    if (state_ != state::closed) {
+      if (again && released_since(r.tag.owner)) {
+        return refuse(std::move(r),
+                      {errc::unreachable, "the lock was given up before it could be asked for again"});
+      }
+      if (sent_.size() + waiting_.size() >= most_outstanding) {
+        return refuse(std::move(r), too_many());
+      }
+      watch(r.due);
+      if (state_ == state::connecting) {
+        waiting_.push_back(std::move(r));
+        return;
+      }
+      put(std::move(r));
+      by = connection_;
+    }
+  }
+  if (!by) {
+    return r.answer(not_sent(closed_by_us()));  // there may be no executor any more
+  }
+  by->flush();
+}
+
+/// With the mutex held, so that the order of the bytes is that of the queue.
+void pipeline::put(request&& r) {
+  if (sent_.empty()) {
+    heard_ = env_->now();
+  }
+  connection_->put(r.bytes);
+  sent_.push_back(std::move(r));
+}
+
+/// With the mutex held. Answered later, on the executor.
+void pipeline::refuse(request&& r, error why) {
+  refused_.emplace_back(std::move(r.answer), std::move(why));
+  if (refused_.size() == 1) {
+    env_->post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->answer_refused();
+      }
+    });
+  }
+}
+
+void pipeline::answer_refused() {
+  decltype(refused_) all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.swap(refused_);
+  }
+  for (auto& [answer, why] : all) {
+    answer(not_sent(std::move(why)));
+  }
+}
+
+/// Is a release of this owner on its way, behind what was sent before? Looked for only when a script was not known.
+bool pipeline::released_since(std::uint64_t owner) const {
+  const auto ends_it = [&](const request& r) { return r.tag.ends && r.tag.owner == owner; };
+  return std::any_of(sent_.begin(), sent_.end(), ends_it) ||
+         std::any_of(waiting_.begin(), waiting_.end(), ends_it);
+}
+
+void pipeline::trying() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != state::closed) {
+    state_ = state::connecting;
+  }
+}
+
+void pipeline::up(std::shared_ptr<connection> by) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    state_ = state::up;
+    connection_ = by;
+    for (request& r : waiting_) {
+      put(std::move(r));
+    }
+    waiting_.clear();
+  }
+  by->flush();
+}
+
+void pipeline::received(reply&& r) {
+  std::optional<request> of;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    if (!sent_.empty()) {
+      heard_ = env_->now();
+      of = std::move(sent_.front());
+      sent_.pop_front();
+    }
+  }
+  if (!of) {
+    return session_->cut({errc::protocol_error, node_ + " answered what nobody asked: " + shape_of(r)});
+  }
+  if (of->answer) {
+    of->answer(
+        {.what = response::fate::answered, .got = std::move(r), .why = {}, .asked = std::move(of->bytes)});
+  }
+}
+
+void pipeline::down(const error& why) {
+  std::deque<request> sent;
+  std::deque<request> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    state_ = state::down;
+    trouble_ = why;
+    connection_.reset();
+    sent.swap(sent_);
+    waiting.swap(waiting_);
+  }
+  for (request& r : sent) {
+    if (r.answer) {
+      r.answer(no_answer(in_doubt(why)));
+    }
+  }
+  for (request& r : waiting) {
+    r.answer(not_sent(why));
+  }
+}
+
+/// With the mutex held.
+void pipeline::watch(instant due) {
+  if (due >= watched_) {
+    return;
+  }
+  if (!timer_) {
+    timer_ = env_->make_timer([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->sweep();
+      }
+    });
+  }
+  watched_ = due;
+  timer_->arm(due);
+}
+
+/// Some request may be due. Those that are get their answer: there is none. On the executor.
+void pipeline::sweep() {
+  std::vector<request> late;
+  std::size_t unsent = 0;
+  bool stalled = false;
+  error still_connecting{errc::unreachable};
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    const instant now = env_->now();
+    watched_ = instant::max();
+    stalled = state_ == state::up && !sent_.empty() && now - heard_ >= stall_limit;
+    instant next = sent_.empty() ? instant::max() : heard_ + stall_limit;
+    for (auto r = waiting_.begin(); r != waiting_.end();) {
+      if (r->due > now) {
+        next = std::min(next, r->due);
+        ++r;
+        continue;
+      }
+      late.push_back(std::move(*r));
+      r = waiting_.erase(r);
+    }
+    unsent = late.size();
+    if (unsent > 0) {
+      still_connecting = {errc::unreachable,
+                          node_ + " cannot be spoken to yet: still connecting" +
+                              (trouble_.detail().empty() ? "" : ", after: " + trouble_.detail())};
+    }
+    for (request& r : sent_) {
+      if (!r.answer) {
+        continue;
+      }
+      if (r.due > now) {
+        next = std::min(next, r.due);
+        continue;
+      }
+      late.push_back({.due = r.due, .tag = r.tag, .answer = std::move(r.answer), .bytes = {}});
+      r.answer = nullptr;  // its place stays: the reply may still come
+    }
+    if (next != instant::max()) {
+      watch(std::max(next, now + sweep_step));
+    }
+  }
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    late[i].answer(i < unsent ? not_sent(still_connecting)
+                              : no_answer({errc::outcome_unknown, node_ + " did not answer in time"}));
+  }
+  if (stalled) {
+    session_->cut({errc::unreachable, node_ + " has not answered for " +
+                                          std::to_string(stall_limit.count() / 1000) +
+                                          " s; connecting anew"});
+  }
+}
+
+void pipeline::close() noexcept {
+  std::deque<request> sent;
+  std::deque<request> waiting;
+  decltype(refused_) refused;
+  std::shared_ptr<connection> last;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    state_ = state::closed;
+    sent.swap(sent_);
+    waiting.swap(waiting_);
+    refused.swap(refused_);
+    last = std::exchange(connection_, nullptr);
+    timer_.reset();
+  }
+  session_->close();
+  if (last) {
+    last->close();
+  }
+  for (request& r : sent) {
+    if (r.answer) {
+      r.answer(no_answer(in_doubt(closed_by_us())));
+    }
+  }
+  for (request& r : waiting) {
+    r.answer(not_sent(closed_by_us()));
+  }
+  for (auto& [answer, why] : refused) {
+    answer(not_sent(std::move(why)));
+  }
+}
+
+}  // namespace cremone::redis

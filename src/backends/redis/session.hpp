@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A connection to one server that is kept up: opened, greeted (AUTH, SELECT, PING), and when it is lost opened anew,
+// with growing pauses. Decides when to connect and whether who answers is a Redis that lets us in; knows nothing of
+// what is then said on the connection.
+#pragma once
+
+#include "backends/redis/resp.hpp"
+#include "backends/redis/settings.hpp"
+#include "base/backoff.hpp"
+#include "base/env.hpp"
+#include "base/transport.hpp"
+
+#include <cremone/result.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+namespace cremone::redis {
+
+/// Told what becomes of a session, on the executor, one at a time:
+/// trying, then up or down; after up any number of received, then down; after down, trying again.
+class session_user {
+ public:
+  session_user() = default;
+  session_user(const session_user&) = delete;
+  session_user& operator=(const session_user&) = delete;
+  virtual ~session_user() = default;
+
+  /// An attempt to connect begins.
+  virtual void trying() = 0;
+
+  /// It may be used until down.
+  virtual void up(std::shared_ptr<connection> by) = 0;
+
+  virtual void received(reply&& r) = 0;
+
+  /// There is no connection now, and why. What was sent on it and not answered will not be answered.
+  virtual void down(const error& why) = 0;
+};
+
+/// Threads: start and close from any thread, cut on the executor. Everything else happens on the executor.
+class session : public std::enable_shared_from_this<session> {
+ public:
+  /// For resolving, connecting, TLS and the greeting together. Longer than any sane handshake, shorter than a person's
+  /// patience; who asks meanwhile has a limit of their own.
+  static constexpr std::chrono::milliseconds connect_limit{2000};
+
+  session(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to,
+          std::weak_ptr<session_user> user);
+
+  void start();
+
+  /// Gives this connection up, because of what was or was not received on it, and opens another.
+  void cut(const error& why);
+
+  /// For good, without telling the user.
+  void close() noexcept;
+
+ private:
+  class line;
+
+  void connect();
+  void greet();
+  void take(std::string_view bytes);
+  [[nodiscard]] bool greeted(const reply& r);
+  void lost(const error& why);
+  void on_timer();
+
+  const std::shared_ptr<env> env_;
+  const std::shared_ptr<transport> net_;
+  const node_settings to_;
+  const std::weak_ptr<session_user> user_;
+
+  std::atomic<bool> closed_ = false;
+
+  // On the executor only.
+  std::unique_ptr<timer> timer_;
+  std::shared_ptr<line> line_;  // the events of the connection at hand; late ones of earlier lines go nowhere
+  std::shared_ptr<connection> connection_;
+  reply_reader reader_;
+  backoff pauses_;
+  enum class stage : std::uint8_t { idle, connecting, up } stage_ = stage::idle;
+  std::size_t greetings_due_ = 0;
+  instant up_since_{};
+};
+
+}  // namespace cremone::redis

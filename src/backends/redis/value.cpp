@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/value.hpp"
+
+#include "backends/redis/digest.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+constexpr std::string_view tag = "cremone1:";
+constexpr std::size_t hex_size = 2 * sizeof(owner_id::bytes);
+constexpr std::size_t mark_size = tag.size() + hex_size + 1;
+constexpr std::size_t longest_host = 64;      // what Linux allows
+constexpr std::size_t shown_of_foreign = 64;  // enough to recognise a UUID or a host name
+
+int digit(char c) noexcept {
+  if (c >= '0' && c <= '9') {
+    return c - '0';
+  }
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+std::optional<owner_id> parse_owner(std::string_view hex) noexcept {
+  owner_id::bytes raw{};
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const int high = digit(hex[2 * i]);
+    const int low = digit(hex[2 * i + 1]);
+    if (high < 0 || low < 0) {
+      return std::nullopt;
+    }
+    raw[i] = static_cast<std::uint8_t>(high * 16 + low);
+  }
+  return owner_id(raw);
+}
+
+/// Everything but the mark. Empty when it is not ours after all.
+std::optional<owner_data> parse_data(std::string_view text) {
+  const auto host_end = text.find(':');
+  if (host_end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto pid_end = text.find(':', host_end + 1);
+  if (pid_end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  owner_data who;
+  who.host = printable(text.substr(0, host_end));  // whoever can write to the server may have made this up
+  const char* const pid = text.data() + host_end + 1;
+  const char* const end = text.data() + pid_end;
+  const auto [stop, failed] = std::from_chars(pid, end, who.pid);
+  if (failed != std::errc() || stop != end) {
+    return std::nullopt;
+  }
+  who.label = printable(text.substr(pid_end + 1));
+  return who;
+}
+
+std::optional<hold_record> parse(std::string_view value) {
+  if (value.size() < mark_size || !value.starts_with(tag) || value[mark_size - 1] != ':') {
+    return std::nullopt;
+  }
+  const auto owner = parse_owner(value.substr(tag.size(), hex_size));
+  auto who = parse_data(value.substr(mark_size));
+  if (!owner || !who) {
+    return std::nullopt;
+  }
+  hold_record hold;
+  hold.version.owner = *owner;
+  hold.owner = std::move(*who);
+  return hold;
+}
+
+}  // namespace
+
+std::string owner_mark(const owner_id& owner) {
+  std::string mark;
+  mark.reserve(mark_size);
+  mark += tag;
+  mark += owner.hex();
+  mark += ':';
+  return mark;
+}
+
+std::string encode_value(const owner_id& owner, const owner_data& who) {
+  std::string value = owner_mark(owner);
+  const std::size_t host_at = value.size();
+  value += std::string_view(who.host).substr(0, longest_host);
+  std::replace(value.begin() + static_cast<std::ptrdiff_t>(host_at), value.end(), ':', '_');
+  value += ':';
+  value += std::to_string(who.pid);
+  value += ':';
+  value += who.label;
+  return value;
+}
+
+hold_record decode_value(std::string_view value) {
+  if (auto ours = parse(value)) {
+    return std::move(*ours);
+  }
+  hold_record hold;
+  hold.version.owner = owner_id(sha1(value));
+  hold.foreign = value.empty() ? "nothing" : printable(value.substr(0, shown_of_foreign));
+  if (value.size() > shown_of_foreign) {
+    hold.foreign += "…";
+  }
+  return hold;
+}
+
+}  // namespace cremone::redis
