@@ -68,10 +68,8 @@ std::vector<change> changes_between(const std::vector<lock_record>& before,
 }
 
 nlohmann::ordered_json to_json(const change& c, wall_time now) {
-  nlohmann::ordered_json value = {{"time", iso_time(now)}, {"event", to_string(c.what)},
-                                  {"name", c.name},        {"host", c.who.host},
-                                  {"pid", c.who.pid},      {"user", c.who.user},
-                                  {"label", c.who.label},  {"since", iso_time(c.who.since)}};
+  nlohmann::ordered_json value = {{"time", iso_time(now)}, {"event", to_string(c.what)}, {"name", c.name}};
+  value.update(to_json(c.who));
   if (c.token.value() != 0) {
     value["token"] = c.token.value();
   }

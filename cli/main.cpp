@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/secrets.hpp"
 #include "cli/signals.hpp"
 
 #include <algorithm>
@@ -53,7 +54,9 @@ std::string help_text() {
          "  cremone help exit-codes   what the exit code says\n"
          "  cremone --version\n\n"
          "Without --url URL or $CREMONE_URL the locks are in an SQLite file of this user; no server is "
-         "needed.\n";
+         "needed.\n"
+         "A password belongs into a file (redis://user@host/?layout=classic&password_file=FILE) or into "
+         "$CREMONE_URL,\nnot on a command line, where others can see it.\n";
 }
 
 outcome say(std::string_view text) {
@@ -143,7 +146,9 @@ int main(int argc, char** argv) {
   using namespace cremone::cli;
   reserve_standard_streams();
   try {
-    const outcome end = dispatch(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    hide_passwords(argc, argv);
+    const outcome end = dispatch(words);
     if (end.signal != 0) {
       die_by(end.signal, end.whole_group);
     }

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/secrets.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -73,7 +74,9 @@ result<void> print(std::string_view text) {
 
 void draw(std::string_view text) noexcept { static_cast<void>(write_all(STDERR_FILENO, text)); }
 
-void complain(std::string_view text) noexcept { draw("cremone: " + printable(text) + "\n"); }
+void complain(std::string_view text) noexcept {
+  draw("cremone: " + printable(without_password(text)) + "\n");
+}
 
 int report(const error& why) noexcept {
   complain(why.message());

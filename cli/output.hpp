@@ -38,7 +38,7 @@ void reserve_standard_streams() noexcept;
 /// look like success.
 [[nodiscard]] result<void> print(std::string_view text);
 
-/// "cremone: " and one line, to standard error. The text is made printable; that it cannot be written is ignored,
+/// "cremone: " and one line, to standard error. The text is made printable, and a password of a URL in it is hidden; that it cannot be written is ignored,
 /// because there is nobody left to tell.
 void complain(std::string_view text) noexcept;
 

@@ -5,6 +5,7 @@
 #include "cli/duration.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/secrets.hpp"
 
 #include <cremone/cremone.hpp>
 
@@ -52,7 +53,10 @@ parser::parser(const command_text& text) : text_(text) {
   app_.formatter(std::make_shared<teaching_formatter>(text));
   app_.allow_extras();
   app_.set_help_flag("-h,--help", "show this text");
-  app_.add_option("--url", url_, "the store; else $CREMONE_URL, else the SQLite file of this user")
+  app_.add_option(
+          "--url", url_,
+          "the store; else $CREMONE_URL, else the SQLite file of this user. Better no password in it: "
+          "redis:// takes it from a file too, with password_file=FILE")
       ->type_name("URL");
 }
 
@@ -83,13 +87,13 @@ std::optional<int> parser::parse(const arguments& given) {
                                    text_.name != "run" && given.after.size() == 1 && app_.remaining().empty();
   if (named_behind_dashes) {
     name_ = given.after.front();  // `who -- -odd`: a name that looks like an option
-    return std::nullopt;
-  }
-  if (const auto wrong = check_leftovers(given)) {
+  } else if (const auto wrong = check_leftovers(given)) {
     return wrong;
-  }
-  if (wants_name_ && app_.get_option("name")->count() == 0) {
+  } else if (wants_name_ && app_.get_option("name")->count() == 0) {
     return refuse("which lock? The name is missing");
+  }
+  if (!password_in(name_).empty()) {  // names are shown to everybody, and kept in the store
+    return refuse("a URL with a password is no name for a lock; put --url before it");
   }
   return std::nullopt;
 }

@@ -23,35 +23,53 @@ std::string when(wall_time then, wall_time now) {
   return iso_time(then) + " (" + shown(since(then, now)) + " ago)";
 }
 
-json owner_json(const owner_data& who) {
-  return {{"host", who.host},
-          {"pid", who.pid},
-          {"user", who.user},
-          {"label", who.label},
-          {"since", iso_time(who.since)}};
+/// What a store does not know it gives as nothing: an empty text, zero, the epoch.
+bool known(wall_time t) { return t != wall_time{}; }
+
+std::string number_or_blank(std::uint64_t value) { return value == 0 ? "" : std::to_string(value); }
+
+json number_or_null(std::uint64_t value) { return value == 0 ? json() : json(value); }
+
+json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+
+json holder_json(const hold_record& h) {
+  json one = h.foreign.empty() ? to_json(h.owner)
+                               : json{{"host", nullptr},
+                                      {"pid", nullptr},
+                                      {"user", nullptr},
+                                      {"label", nullptr},
+                                      {"since", nullptr}};
+  one["token"] = number_or_null(h.token.value());
+  one["ttl_ms"] = number_or_null(static_cast<std::uint64_t>(h.ttl.count()));
+  one["mode"] = to_string(h.mode);
+  one["liveness"] = to_string(h.liveness);
+  one["expires_in_ms"] = h.expires_in ? json(h.expires_in->count()) : json();
+  one["foreign"] = text_or_null(h.foreign);
+  return one;
 }
 
 void add_holder(std::vector<fact>& facts, const lock_record& lock, const std::string& store,
                 const hold_record& h, wall_time now) {
-  facts.emplace_back("held by",
-                     h.owner.host + " pid " + std::to_string(h.owner.pid) + " user " + h.owner.user);
-  if (!h.owner.label.empty()) {
-    facts.emplace_back("label", h.owner.label);
-  }
-  facts.emplace_back("since", when(h.owner.since, now));
-  facts.emplace_back("token", std::to_string(h.token.value()));
-  facts.emplace_back("ttl", shown(h.ttl));
-  if (h.mode != mode::exclusive) {
-    facts.emplace_back("mode", to_string(h.mode));
-  }
-  if (const std::string words = liveness_words(h.liveness, lock.name.str(), store); !words.empty()) {
-    facts.emplace_back("process", words);
-  }
+  facts.emplace_back("held by", holder_words(h));
+  const auto add_known = [&](const char* name, std::string value) {
+    if (!value.empty()) {
+      facts.emplace_back(name, std::move(value));
+    }
+  };
+  add_known("label", h.owner.label);
+  add_known("since", known(h.owner.since) ? when(h.owner.since, now) : "");
+  add_known("token", number_or_blank(h.token.value()));
+  add_known("ttl", h.ttl == h.ttl.zero() ? "" : shown(h.ttl));
+  add_known("expires", expiry_words(h));
+  add_known("mode", h.mode == mode::exclusive ? "" : std::string(to_string(h.mode)));
+  add_known("process", liveness_words(h.liveness, lock.name.str(), store));
 }
 
 void add_waiter(std::vector<fact>& facts, std::size_t place, const owner_data& who, wall_time now) {
-  std::string text = "#" + std::to_string(place) + " " + who.host + " pid " + std::to_string(who.pid) +
-                     " user " + who.user + " since " + when(who.since, now);
+  std::string text = "#" + std::to_string(place) + " " + owner_words(who);
+  if (known(who.since)) {
+    text += " since " + when(who.since, now);
+  }
   if (!who.label.empty()) {
     text += " '" + who.label + "'";
   }
@@ -73,8 +91,11 @@ std::vector<fact> facts_about(const lock_record& lock, const std::string& store,
   return facts;
 }
 
-std::string state_word(liveness l) {
-  switch (l) {
+std::string state_word(const hold_record& h) {
+  if (!h.foreign.empty()) {
+    return "foreign";
+  }
+  switch (h.liveness) {
     case liveness::untold: return "held";
     case liveness::alive: return "held";
     case liveness::command_only: return "orphaned";
@@ -106,6 +127,22 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+std::string owner_words(const owner_data& who) {
+  const std::string text = who.host + " pid " + std::to_string(who.pid);
+  return who.user.empty() ? text : text + " user " + who.user;
+}
+
+std::string holder_words(const hold_record& h) {
+  return h.foreign.empty() ? owner_words(h.owner) : "another program, which left '" + h.foreign + "'";
+}
+
+std::string expiry_words(const hold_record& h) {
+  if (h.expires_in) {
+    return "in " + shown(*h.expires_in) + " unless renewed";
+  }
+  return h.ttl == h.ttl.zero() ? "never" : "";  // a record with a ttl ends by silence
+}
+
 std::string liveness_words(liveness l, std::string_view lock, std::string_view store) {
   switch (l) {
     case liveness::untold: return {};
@@ -119,26 +156,29 @@ std::string liveness_words(liveness l, std::string_view lock, std::string_view s
   return {};
 }
 
+json to_json(const owner_data& who) {
+  return {{"host", who.host},
+          {"pid", who.pid},
+          {"user", text_or_null(who.user)},
+          {"label", who.label},
+          {"since", known(who.since) ? json(iso_time(who.since)) : json()}};
+}
+
 json to_json(const lock_record& lock) {
   json holders = json::array();
   for (const hold_record& h : lock.holders) {
-    json one = owner_json(h.owner);
-    one["token"] = h.token.value();
-    one["ttl_ms"] = h.ttl.count();
-    one["mode"] = to_string(h.mode);
-    one["liveness"] = to_string(h.liveness);
-    holders.push_back(std::move(one));
+    holders.push_back(holder_json(h));
   }
   json waiters = json::array();
   for (std::size_t i = 0; i < lock.waiters.size(); ++i) {
     json one = {{"place", i + 1}};
-    one.update(owner_json(lock.waiters[i].who));
+    one.update(to_json(lock.waiters[i].who));
     one["mode"] = to_string(lock.waiters[i].mode);
     waiters.push_back(std::move(one));
   }
   return {{"name", lock.name.str()},
           {"held", !lock.holders.empty()},
-          {"last_token", lock.last.value()},
+          {"last_token", number_or_null(lock.last.value())},
           {"holders", std::move(holders)},
           {"waiters", std::move(waiters)}};
 }
@@ -172,9 +212,12 @@ std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_ti
   const std::string waiters = std::to_string(lock.waiters.size());
   std::vector<std::vector<std::string>> rows;
   for (const hold_record& h : lock.holders) {
-    rows.push_back({lock.name.str(), state_word(h.liveness), h.owner.host, std::to_string(h.owner.pid),
-                    h.owner.user, relative ? shown(since(h.owner.since, now)) : iso_time(h.owner.since),
-                    std::to_string(h.token.value()), waiters, h.owner.label});
+    const std::string then = !known(h.owner.since) ? ""
+                             : relative            ? shown(since(h.owner.since, now))
+                                                   : iso_time(h.owner.since);
+    rows.push_back({lock.name.str(), state_word(h), h.owner.host,
+                    h.foreign.empty() ? std::to_string(h.owner.pid) : "", h.owner.user, then,
+                    number_or_blank(h.token.value()), waiters, h.owner.label});
   }
   if (rows.empty()) {
     rows.push_back({lock.name.str(), "waited for", "", "", "", "", "", waiters, ""});

@@ -26,8 +26,23 @@ namespace cremone::cli {
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 /// {"name", "held", "last_token", "holders": [{"host", "pid", "user", "label", "since", "token", "ttl_ms", "mode",
-/// "liveness"}], "waiters": [{"place", "host", "pid", "user", "label", "since", "mode"}]}. Keys are only ever added.
+/// "liveness", "expires_in_ms", "foreign"}], "waiters": [{"place", "host", "pid", "user", "label", "since", "mode"}]}.
+/// Keys are only ever added, and each is always there: what the store does not know, the last token included, is null.
+/// "expires_in_ms" is null where the store lets nothing expire, or this hold has no end. "foreign" is null for a holder
+/// that is cremone; else what that other program left there, and host, pid, user, label, since, token and ttl_ms are null.
 [[nodiscard]] nlohmann::ordered_json to_json(const lock_record& lock);
+
+/// "host", "pid", "user", "label" and "since", null where they are not known.
+[[nodiscard]] nlohmann::ordered_json to_json(const owner_data& who);
+
+/// "web1 pid 4711 user deploy"; without the user where it is not known.
+[[nodiscard]] std::string owner_words(const owner_data& who);
+
+/// The same of a holder; for another program "another program, which left 'f3a9'".
+[[nodiscard]] std::string holder_words(const hold_record& h);
+
+/// "in 12s unless renewed"; "never" where nothing but a release ends it; empty where the store decides otherwise.
+[[nodiscard]] std::string expiry_words(const hold_record& h);
 
 /// One line of JSON with its line break. Bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string json_line(const nlohmann::ordered_json& value);
@@ -39,8 +54,9 @@ namespace cremone::cli {
 /// Columns of `list`: name, state, host, pid, user, since, token, waiters, label.
 [[nodiscard]] std::vector<std::string> list_columns();
 
-/// One row per holder; for a lock that is only waited for, one row with state "waited for". `relative`: since when as
-/// a length of time, for people; else as ISO time.
+/// One row per holder, its state "held", "orphaned" (its command outlived cremone), "dead" or "foreign" (another
+/// program); for a lock that is only waited for, one row with state "waited for". What is not known is empty.
+/// `relative`: since when as a length of time, for people; else as ISO time.
 [[nodiscard]] std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_time now,
                                                               bool relative);
 

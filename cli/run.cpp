@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `cremone run NAME -- COMMAND`: takes the lock, runs the command under it, gives it back, and ends as the command did.
+#include "base/process.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/duration.hpp"
@@ -86,18 +87,29 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Who holds, for a store that does not tell the token of a holder: "web1:4711".
+std::string holder_variable(const std::string& host, std::int64_t pid) {
+  return host + ":" + std::to_string(pid);
+}
+
+bool is_our_caller(const hold_record& h) {
+  if (h.token.value() != 0) {
+    return std::to_string(h.token.value()) == variable("CREMONE_TOKEN");
+  }
+  return h.foreign.empty() && holder_variable(h.owner.host, h.owner.pid) == variable("CREMONE_HOLDER");
+}
+
 /// Whoever waits for a lock under which it runs itself waits for ever.
 std::optional<std::string> held_by_our_caller(const client& store, const std::string& name) {
   if (variable("CREMONE_NAME") != name || variable("CREMONE_STORE") != store.store()) {
     return std::nullopt;
   }
   const auto lock = store.inspect(name);
-  if (!lock || lock->holders.empty() ||
-      std::to_string(lock->holders.front().token.value()) != variable("CREMONE_TOKEN")) {
+  if (!lock || lock->holders.empty() || !is_our_caller(lock->holders.front())) {
     return std::nullopt;
   }
   return "busy: this already runs under lock '" + name +
-         "' (CREMONE_TOKEN says so), and would wait for itself";
+         "' (CREMONE_TOKEN and CREMONE_HOLDER say so), and would wait for itself";
 }
 
 /// The command under the lease, to its end.
@@ -114,10 +126,12 @@ outcome work(const client& store, lease& held, const run_options& options, signa
   terminal tty;
   const handover when = handover_for_output();
   const bool foreground = when == handover::at_once && tty.ours();
+  const process_identity me = this_process();
   const launched child = start({.command = options.command,
                                 .environment = {{"CREMONE_TOKEN", std::to_string(held.token().value())},
                                                 {"CREMONE_NAME", options.name},
-                                                {"CREMONE_STORE", store.store()}},
+                                                {"CREMONE_STORE", store.store()},
+                                                {"CREMONE_HOLDER", holder_variable(me.host, me.pid)}},
                                 .tty = foreground ? tty.fd() : -1,
                                 .lifeline = kept.get()},
                                signals);

@@ -17,8 +17,9 @@ constexpr command_text text = {
     "run", "[OPTIONS] NAME -- COMMAND [ARG...]",
     "Runs a command while holding the lock NAME; nobody else with this store holds it meanwhile. Ends as the "
     "command\n"
-    "does: same exit code, same terminal, same signals. The command finds CREMONE_TOKEN, CREMONE_NAME and\n"
-    "CREMONE_STORE in its environment. Should the lock be lost, the command and all of its process group get "
+    "does: same exit code, same terminal, same signals. The command finds CREMONE_TOKEN, CREMONE_NAME,\n"
+    "CREMONE_STORE and CREMONE_HOLDER in its environment. Should the lock be lost, the command and all of "
+    "its process group get "
     "SIGTERM,\n"
     "then SIGKILL, before anyone else can have the lock, as long as cremone itself gets to run. A write that "
     "must be\n"

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/duration.hpp"
 #include "cli/output.hpp"
+#include "cli/record_text.hpp"
 #include "cli/wakers.hpp"
 
 #include <poll.h>
@@ -97,12 +98,18 @@ int serve_signals(signal_inbox& signals, const event& done, wait_display& displa
   }
 }
 
-std::string holder_words(const hold_record& h, wall_time now) {
-  std::string text = h.owner.host + " pid " + std::to_string(h.owner.pid);
+std::string in_the_way(const hold_record& h, wall_time now) {
+  std::string text =
+      h.foreign.empty() ? h.owner.host + " pid " + std::to_string(h.owner.pid) : holder_words(h);
   if (!h.owner.label.empty()) {
     text += " '" + h.owner.label + "'";
   }
-  text += " for " + shown(std::chrono::floor<std::chrono::milliseconds>(now - h.owner.since));
+  if (h.owner.since != wall_time{}) {
+    text += " for " + shown(std::chrono::floor<std::chrono::milliseconds>(now - h.owner.since));
+  }
+  if (const std::string expiry = expiry_words(h); !expiry.empty()) {
+    text += ", expires " + expiry;
+  }
   return h.liveness == liveness::command_only ? text + " (its cremone is gone, its command still runs)"
                                               : text;
 }
@@ -131,7 +138,7 @@ std::string waiting_line(const lock_record& lock, const own_identity& self, std:
   if (lock.holders.empty()) {
     text += "free, and promised to those who wait";
   } else {
-    text += "held by " + holder_words(lock.holders.front(), now);
+    text += "held by " + in_the_way(lock.holders.front(), now);
   }
   if (lock.holders.size() > 1) {
     text += " and " + std::to_string(lock.holders.size() - 1) + " more";

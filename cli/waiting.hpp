@@ -34,7 +34,8 @@ struct own_identity {
   std::int64_t pid = 0;
 };
 
-/// "waiting for 'deploy': held by db1 pid 4711 'nightly' for 3m 5s; place 2 of 3; waited 12s"
+/// "waiting for 'deploy': held by db1 pid 4711 'nightly' for 3m 5s; place 2 of 3; waited 12s", or of a store that knows
+/// less: "waiting for 'deploy': held by another program, which left 'f3a9', expires in 8s unless renewed; waited 12s"
 [[nodiscard]] std::string waiting_line(const lock_record& lock, const own_identity& self,
                                        std::chrono::milliseconds waited, wall_time now);
 

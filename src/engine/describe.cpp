@@ -28,9 +28,9 @@ std::string shown(std::chrono::microseconds t) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-/// A living holder renews at a third of its ttl.
+/// A living holder renews at a third of its ttl. Where the ttl is not known (zero), nothing follows from silence.
 std::string how_silent(const hold_record& holder, std::optional<std::chrono::nanoseconds> silent) {
-  if (!silent || *silent <= holder.ttl / 2) {
+  if (!silent || holder.ttl == holder.ttl.zero() || *silent <= holder.ttl / 2) {
     return {};
   }
   std::string text = "; silent for " + shown(std::chrono::floor<std::chrono::microseconds>(*silent));
@@ -44,7 +44,7 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
   if (no.holders.empty()) {
     return no.place.value_or(1) > 0 ? "is promised to others who wait for it" : "was not free";
   }
-  std::string text = "is held by " + describe_owner(no.holders.front().owner);
+  std::string text = "is held by " + describe_holder(no.holders.front());
   if (no.holders.size() > 1) {
     text += " and " + std::to_string(no.holders.size() - 1) + " more";
   }
@@ -71,11 +71,24 @@ std::string describe_time(std::chrono::milliseconds t) {
 }
 
 std::string describe_owner(const owner_data& who) {
-  std::string text = who.host + " pid " + std::to_string(who.pid) + " user " + who.user;
+  std::string text = who.host + " pid " + std::to_string(who.pid);
+  if (!who.user.empty()) {
+    text += " user " + who.user;
+  }
   if (!who.label.empty()) {
     text += " ('" + who.label + "')";
   }
-  return text + " since " + shown(who.since);
+  return who.since == wall_time{} ? text : text + " since " + shown(who.since);
+}
+
+std::string describe_holder(const hold_record& holder) {
+  const std::string text = holder.foreign.empty() ? describe_owner(holder.owner)
+                                                  : "another program, which left '" + holder.foreign + "'";
+  if (holder.expires_in) {
+    return text + ", expires in " + shown(std::chrono::microseconds(*holder.expires_in)) + " unless renewed";
+  }
+  // A record of ours has its ttl, and ends by silence; what has neither stays until somebody removes it.
+  return holder.ttl == holder.ttl.zero() ? text + ", does not expire" : text;
 }
 
 error describe_failure(const error& why, const acquire_request& request, const rejection& last_no,

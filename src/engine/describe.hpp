@@ -16,8 +16,13 @@ namespace cremone::detail {
 /// "250 ms", "2 s", "1.5 s"
 [[nodiscard]] std::string describe_time(std::chrono::milliseconds t);
 
-/// "web1 pid 4711 user deploy ('nightly report') since 2026-11-15T21:42:07Z"
+/// "web1 pid 4711 user deploy ('nightly report') since 2026-11-15T21:42:07Z"; without the user or the time where they are
+/// not known.
 [[nodiscard]] std::string describe_owner(const owner_data& who);
+
+/// The same of a holder, which may be another program: "another program, which left 'f3a9'". Then, where the store
+/// lets holds expire: ", expires in 12.3 s unless renewed" or ", does not expire".
+[[nodiscard]] std::string describe_holder(const hold_record& holder);
 
 /// Adds to a failure what the caller needs to act on it: the lock, the store, who is in the way, the time spent.
 /// `silent`: for how long the one who is in the way has been seen not to renew; it is mentioned when that is longer than

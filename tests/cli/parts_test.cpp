@@ -7,6 +7,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/loss_policy.hpp"
 #include "cli/record_text.hpp"
+#include "cli/secrets.hpp"
 #include "cli/waiting.hpp"
 
 #include <gmock/gmock.h>
@@ -22,6 +23,7 @@ using namespace std::chrono_literals;
 using step = loss_policy::step;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr instant start_of_time{1000s};
 
@@ -124,6 +126,32 @@ TEST(Candidates, FollowThePath) {
   EXPECT_TRUE(candidates("", "/a").empty());
 }
 
+TEST(Secrets, APasswordInAUrlIsFoundWhereverTheUrlStands) {
+  EXPECT_EQ(password_in("redis://me:secret@host:6379/0"), "secret");
+  EXPECT_EQ(password_in("--url=redis://:secret@host"), "secret");
+  EXPECT_EQ(password_in("unknown option '--ulr=rediss://me:secret@host'"), "secret");
+  EXPECT_EQ(password_in("redis+unix://me:secret@/run/redis.sock?layout=classic"), "secret");
+  EXPECT_EQ(password_in("redis://me:s:e@c/r?e t@host"), "s:e@c/r?e t") << "what should have been encoded";
+  for (const auto* const none : {"", "redis://host:6379/0", "redis://me@host", "redis://me:@host",
+                                 "me:secret@host", "a@b://c:d", "://", "x://:@"}) {
+    EXPECT_EQ(password_in(none), "") << none;
+  }
+}
+
+TEST(Secrets, AreOverwrittenInPlaceAndNothingElseIs) {
+  char tool[] = "cremone";
+  char option[] = "--url=redis://me:secret@host/0?layout=classic";
+  char plain[] = "redis://host:6379";
+  char empty[] = "";
+  char* words[] = {tool, option, plain, empty, nullptr};
+  hide_passwords(4, words);
+  EXPECT_STREQ(tool, "cremone");
+  EXPECT_STREQ(option, "--url=redis://me:******@host/0?layout=classic");
+  EXPECT_STREQ(plain, "redis://host:6379");
+  EXPECT_STREQ(empty, "");
+  hide_passwords(0, nullptr);
+}
+
 const wall_time noon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 16} + 12h};
 
 owner_id id(std::uint8_t n) {
@@ -154,6 +182,66 @@ TEST(RecordText, ControlCharactersNeverReachTheTerminal) {
   EXPECT_EQ(
       waiting_line(held_lock(), {"db2", 13}, 1s, noon),
       "waiting for 'deploy': held by db1 pid 4711 're\\x1b[31mport' for 3m 5s; place 2 of 2; waited 1s");
+}
+
+/// As a store gives it that is shared with other programs: no record of ours, a value and an expiry.
+lock_record half_known_lock() {
+  lock_record lock;
+  lock.name = "deploy";
+  lock.holders.push_back(
+      {.version = {id(1), 0}, .owner = {"db1", 4711, "", "report", {}}, .expires_in = 12'300ms});
+  return lock;
+}
+
+lock_record foreign_lock() {
+  lock_record lock;
+  lock.name = "deploy";
+  lock.holders.push_back({.expires_in = 500ms, .foreign = "f3a9"});
+  return lock;
+}
+
+TEST(RecordText, WhatIsNotKnownOfAHolderIsNotShown) {
+  EXPECT_EQ(describe_lock(half_known_lock(), "redis://a", noon, false, {}),
+            "lock\tdeploy\nstore\tredis://a\nstate\theld\nheld by\tdb1 pid 4711\nlabel\treport\n"
+            "expires\tin 12s unless renewed\n");
+  EXPECT_EQ(waiting_line(half_known_lock(), {"db2", 13}, 1s, noon),
+            "waiting for 'deploy': held by db1 pid 4711 'report', expires in 12s unless renewed; waited 1s");
+  EXPECT_THAT(list_rows(half_known_lock(), noon, true),
+              ElementsAre(ElementsAre("deploy", "held", "db1", "4711", "", "", "", "0", "report")));
+  EXPECT_THAT(list_rows(half_known_lock(), noon, false),
+              ElementsAre(ElementsAre("deploy", "held", "db1", "4711", "", "", "", "0", "report")));
+  lock_record lasting = half_known_lock();
+  lasting.holders[0].expires_in.reset();
+  EXPECT_THAT(describe_lock(lasting, "redis://a", noon, false, {}), HasSubstr("expires\tnever\n"));
+  EXPECT_THAT(describe_lock(held_lock(), "memory://", noon, false, {}), Not(HasSubstr("expires")))
+      << "silence ends a record of ours, and no expiry";
+}
+
+TEST(RecordText, AnotherProgramIsShownAsSuch) {
+  EXPECT_EQ(describe_lock(foreign_lock(), "redis://a", noon, false, {}),
+            "lock\tdeploy\nstore\tredis://a\nstate\theld\n"
+            "held by\tanother program, which left 'f3a9'\nexpires\tin 500ms unless renewed\n");
+  EXPECT_EQ(waiting_line(foreign_lock(), {"db2", 13}, 1s, noon),
+            "waiting for 'deploy': held by another program, which left 'f3a9', expires in 500ms unless "
+            "renewed; waited 1s");
+  EXPECT_THAT(list_rows(foreign_lock(), noon, true),
+              ElementsAre(ElementsAre("deploy", "foreign", "", "", "", "", "", "0", "")));
+}
+
+TEST(RecordText, JsonHasEveryKeyAndNullForWhatIsNotKnown) {
+  const auto holder = [](const lock_record& lock) { return to_json(lock)["holders"][0].dump(); };
+  EXPECT_EQ(
+      holder(held_lock()).substr(holder(held_lock()).find("\"since\"")),
+      R"("since":"2026-11-16T11:56:55Z","token":7,"ttl_ms":30000,"mode":"exclusive","liveness":"alive",)"
+      R"("expires_in_ms":null,"foreign":null})");
+  EXPECT_EQ(
+      holder(half_known_lock()),
+      R"({"host":"db1","pid":4711,"user":null,"label":"report","since":null,"token":null,"ttl_ms":null,)"
+      R"("mode":"exclusive","liveness":"untold","expires_in_ms":12300,"foreign":null})");
+  EXPECT_EQ(holder(foreign_lock()),
+            R"({"host":null,"pid":null,"user":null,"label":null,"since":null,"token":null,"ttl_ms":null,)"
+            R"("mode":"exclusive","liveness":"untold","expires_in_ms":500,"foreign":"f3a9"})");
+  EXPECT_TRUE(to_json(foreign_lock())["last_token"].is_null());
 }
 
 TEST(RecordText, AnOrphanIsExplained) {
@@ -191,6 +279,15 @@ TEST(Changes, TellWhoCameAndWhoWent) {
   EXPECT_THAT(told, ElementsAre("released 4711", "left 13", "held 4711"));
   EXPECT_TRUE(changes_between({first}, {first}).empty());
   EXPECT_EQ(changes_between({}, {first}).size(), 3U);
+}
+
+TEST(Changes, LeaveOutWhatIsNotKnown) {
+  const auto found = changes_between({}, {half_known_lock()});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(to_line(found[0], noon), "2026-11-16T12:00:00Z\theld\tdeploy\tdb1\t4711\t\t\treport\n");
+  EXPECT_EQ(to_json(found[0], noon).dump(),
+            R"({"time":"2026-11-16T12:00:00Z","event":"held","name":"deploy","host":"db1","pid":4711,)"
+            R"("user":null,"label":"report","since":null})");
 }
 
 }  // namespace

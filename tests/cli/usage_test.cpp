@@ -76,9 +76,31 @@ TEST_F(Tool, WhatIsMissingIsNamed) {
 }
 
 TEST_F(Tool, APasswordIsNeverEchoed) {
-  const auto end = cremone({"--url", "redis://me:secret@host/", "who", "x"});
-  EXPECT_NE(end.code, 0);
-  EXPECT_EQ((end.out + end.err).find("secret"), std::string::npos) << end.err;
+  const std::string secret = "redis://me:secret@host/";
+  using words = std::vector<std::string>;
+  for (const words& w :
+       {words{"--url", secret, "who", "x"}, words{"--ulr=" + secret, "who", "x"},
+        words{"who", "--ulr=" + secret, "x"}, words{"who", "x", secret}, words{"who", secret}, words{secret},
+        words{"--url=" + secret}, words{"who", "--json=" + secret, "x"}, words{"run", "x", secret},
+        words{"run", "x", "--", secret}, words{"help", secret},
+        words{"run", "--wait", secret, "x", "--", "true"}, words{"release", "--force", "--", secret}}) {
+    const auto end = cremone(w);
+    EXPECT_NE(end.code, 0) << w.back();
+    EXPECT_EQ((end.out + end.err).find("secret"), std::string::npos) << end.out << end.err;
+  }
+}
+
+TEST_F(Tool, APasswordOnTheCommandLineIsHiddenFromPsAndGivenToTheCommand) {
+  const auto got = dir.file("got");
+  const process p(cremone_words({"run", "--url=" + url(), "x", "--", "sh", "-c",
+                                 "echo $0 > " + got + ".new; mv " + got + ".new " + got + "; exec sleep 1000",
+                                 "redis://me:secret@host/"}),
+                  here());
+  ASSERT_TRUE(appears(got));
+  EXPECT_EQ(contents(got), "redis://me:secret@host/\n");
+  const std::string shown = contents("/proc/" + std::to_string(p.pid()) + "/cmdline");
+  EXPECT_THAT(shown, HasSubstr("redis://me:******@host/"));
+  EXPECT_EQ(shown.find("secret"), std::string::npos);
 }
 
 TEST_F(Tool, AStoreThatCannotBeOpenedIsOneLineWithACodeOfItsOwn) {

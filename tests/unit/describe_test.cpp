@@ -31,6 +31,7 @@ rejection held_by(std::size_t count) {
   no.holders.resize(count);
   for (hold_record& h : no.holders) {
     h.owner = bob;
+    h.ttl = 30s;
   }
   return no;
 }
@@ -40,6 +41,37 @@ TEST(DescribeOwner, NamesWhoWhereWhatForAndSinceWhen) {
   owner_data plain = bob;
   plain.label.clear();
   EXPECT_EQ(describe_owner(plain), "web1 pid 4711 user bob since 2026-11-15T21:42:07Z");
+}
+
+TEST(DescribeOwner, LeavesOutWhatIsNotKnown) {
+  EXPECT_EQ(describe_owner({.host = "web1", .pid = 4711, .user = "", .label = "report", .since = {}}),
+            "web1 pid 4711 ('report')");
+}
+
+TEST(DescribeHolder, SaysWhenItsTimeIsOverWhereTheStoreLetsItExpire) {
+  hold_record h;
+  h.owner = {.host = "web1", .pid = 4711, .user = "", .label = "", .since = {}};
+  h.expires_in = 12'340ms;
+  EXPECT_EQ(describe_holder(h), "web1 pid 4711, expires in 12.3 s unless renewed");
+  h.expires_in = 0ms;
+  EXPECT_EQ(describe_holder(h), "web1 pid 4711, expires in 0 ms unless renewed");
+  h.expires_in.reset();
+  EXPECT_EQ(describe_holder(h), "web1 pid 4711, does not expire");
+  h.ttl = 30s;
+  EXPECT_EQ(describe_holder(h), "web1 pid 4711") << "a record of ours: silence decides, not an expiry";
+}
+
+TEST(DescribeHolder, ThatIsAnotherProgramIsShownAsSuch) {
+  hold_record h;
+  h.foreign = "f3a9";
+  h.expires_in = 500ms;
+  EXPECT_EQ(describe_holder(h), "another program, which left 'f3a9', expires in 500 ms unless renewed");
+  rejection no;
+  no.holders = {h};
+  EXPECT_EQ(
+      told(error(errc::timed_out), no, 1s),
+      "lock 'nightly' at memory:// is held by another program, which left 'f3a9', expires in 500 ms unless "
+      "renewed; waited 1.0 s");
 }
 
 TEST(DescribeTime, SaysWhatWasAskedForNoMoreAndNoLess) {
@@ -60,7 +92,6 @@ TEST(DescribeFailure, OfABusyLockNamesTheHolder) {
 
 TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {
   rejection no = held_by(1);
-  no.holders[0].ttl = 30s;
   const auto said = [&](std::chrono::nanoseconds silent, errc why = errc::busy) {
     acquire_request request;
     request.name = "nightly";
@@ -82,6 +113,16 @@ TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {
       said(20s),
       "; that process is gone, but the command that it ran is still at work. The lock is free when it ends,"
       " or by force");
+}
+
+TEST(DescribeFailure, SaysNothingOfTheSilenceOfOneWhoseTtlIsNotKnown) {
+  rejection no = held_by(1);
+  no.holders[0].ttl = 0s;
+  no.holders[0].expires_in = 5s;
+  acquire_request request;
+  request.name = "nightly";
+  const error e = describe_failure(error(errc::busy), request, no, "memory://", began, 20s);
+  EXPECT_EQ(e.detail().find("silent"), std::string::npos) << e.detail();
 }
 
 TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {
