@@ -60,7 +60,8 @@ TEST(RedisNetwork, AServerThatAcceptsAndNeverAnswers) {
   client locks = opened(server.url());
   for (const auto wait : {0ms, 500ms, 3000ms}) {
     const error why = refusal_of(locks, server.node(), {.wait = wait});
-    EXPECT_EQ(why.code(), errc::unreachable) << why;
+    EXPECT_THAT(why.code(), AnyOf(errc::unreachable, errc::timed_out)) << why;
+    EXPECT_THAT(why.message(), AnyOf(HasSubstr("let us in"), HasSubstr("connecting"), HasSubstr("answer")));
   }
   const auto seen = locks.inspect("lock");
   ASSERT_FALSE(seen);
@@ -76,7 +77,7 @@ TEST(RedisNetwork, AServerThatLetsUsInAndThenNeverAnswers) {
   client locks = opened(server.url());
   for (const auto wait : {0ms, 500ms, 3000ms}) {
     const error why = refusal_of(locks, server.node(), {.wait = wait});
-    EXPECT_EQ(why.code(), errc::outcome_unknown) << why;
+    EXPECT_THAT(why.code(), AnyOf(errc::outcome_unknown, errc::timed_out)) << why;
     EXPECT_THAT(why.message(), HasSubstr("answer"));
   }
   const auto seen = locks.inspect("lock");
