@@ -79,6 +79,12 @@ error classic_backend::nonsense(std::string_view script, const reply& r) const {
 }
 
 void classic_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
+  if (request.mode != mode::exclusive) {
+    return node_->decline({errc::unsupported, "the layout 'classic' knows exclusive locks only"},
+                          [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
+                            reply(self->judge(request, std::move(o)));
+                          });
+  }
   const std::string value = encode_value(request.owner, request.who);
   const std::string mark = owner_mark(request.owner);
   const std::string ttl = std::to_string(request.ttl.count());
@@ -102,9 +108,10 @@ acquire_answer classic_backend::judge(const acquire_request& request, outcome&& 
     return judge_refusal(request, r);
   }
   if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer)) {
-    if (const auto token = token_in(r.items[1])) {
+    const std::int64_t how = r.items[0].number;
+    if (const auto token = token_in(r.items[1]); token && (how == 1 || how == 2)) {
       notices_->leave(request.name, request.owner, true);
-      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == 2};
+      return grant{.token = *token, .ticket = 0, .repeated = how == 2};
     }
   }
   return unknown{nonsense("grant", r)};
@@ -138,6 +145,8 @@ void classic_backend::release(const release_request& request, callback<void(answ
 
 answer classic_backend::judge_removal(std::string_view script, outcome&& o) const {
   if (auto* f = std::get_if<failure>(&o)) {
+    // These scripts write once, at the end: whoever is denied a command has changed nothing.
+    f->nothing_done = f->nothing_done || f->why.code() == errc::access_denied;
     return as_answer(std::move(*f));
   }
   const auto& r = std::get<reply>(o);

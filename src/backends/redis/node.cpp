@@ -64,6 +64,12 @@ void node::run(const script& s, std::span<const std::string_view> arguments, std
               });
 }
 
+void node::decline(error why, callback<void(outcome)> answer) {
+  line_->decline(std::move(why), [self = shared_from_this(), answer = std::move(answer)](response r) mutable {
+    self->finish(std::move(answer), std::move(r));
+  });
+}
+
 void node::command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                    callback<void(outcome)> answer) {
   std::string bytes;

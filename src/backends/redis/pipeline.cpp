@@ -45,6 +45,16 @@ void pipeline::send_again(std::string bytes, std::chrono::milliseconds limit, or
          true);
 }
 
+void pipeline::decline(error why, callback<void(response)> answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != state::closed) {
+      return refuse({.due = {}, .tag = {}, .answer = std::move(answer), .bytes = {}}, std::move(why));
+    }
+  }
+  answer(not_sent(closed_by_us()));  // there may be no executor any more
+}
+
 error pipeline::too_many() const {
   return {errc::unreachable, node_ + " has not answered " + std::to_string(most_outstanding) +
                                  " requests yet; this one was not sent"};

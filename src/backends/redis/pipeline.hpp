@@ -66,6 +66,9 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   void send_again(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
                   callback<void(response)> answer);
 
+  /// Answers `not_sent` without asking the server.
+  void decline(error why, callback<void(response)> answer);
+
   void close() noexcept;
 
  private:
