@@ -270,6 +270,7 @@ extern "C" ssize_t send(int fd, const void* data, size_t size, int flags) {
     const std::lock_guard lock(cremone::test::the_hooks().mutex);
     hook = cremone::test::the_hooks().send;
   }
+  EXPECT_EQ(flags, MSG_NOSIGNAL | MSG_DONTWAIT) << "it may block, or end the program";
   if (hook) {
     const ssize_t allowed = hook(fd, {static_cast<const char*>(data), size});
     if (allowed < 0) {
