@@ -117,6 +117,11 @@ descriptor listener::accept() const {
   return accepted;
 }
 
+descriptor listener::accept_now() const {
+  pollfd somebody{fd_.get(), POLLIN, 0};
+  return ::poll(&somebody, 1, 0) == 1 ? accept() : descriptor();
+}
+
 std::vector<descriptor> listener::fill_queue() const {
   std::vector<descriptor> crowd;
   sockaddr_storage there{};
