@@ -69,7 +69,7 @@ void pipeline::submit(request r, bool again) {
     }
     if (state_ != state::closed) {
       if (again && released_since(r.tag.owner)) {
-        return refuse(std::move(r),
+        return refuse(std::move(r.answer),
                       {errc::unreachable, "the lock was given up before it could be asked for again"});
       }
       if (sent_.size() + waiting_.size() >= most_outstanding) {
