@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/env.hpp"
+#include "base/transport.hpp"
 #include "engine/loop_thread.hpp"
 
 #include <memory>
@@ -23,6 +24,10 @@ class asio_env final : public env {
   void post(callback<void()> fn) override;
   [[nodiscard]] bool post_user(callback<void()>& fn) override;
   void stop() noexcept override;
+
+  /// Its events come on this env's executor. Not after stop(), but what it returned may be used and kept on: nothing
+  /// comes of it then. Only in builds with a store that is reached by a network.
+  [[nodiscard]] std::shared_ptr<transport> network();
 
  private:
   class alarm_clock;

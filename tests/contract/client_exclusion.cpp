@@ -57,7 +57,11 @@ TEST_P(Exclusion, HandsTheLockOnWithAGreaterToken) {
   for (int i = 0; i < 10; ++i) {
     lease held = take(i % 2 == 0 ? ann_ : bob_, lock_, {.wait = no_wait});
     EXPECT_GT(held.token(), last);
-    EXPECT_EQ(held.token(), inspect(lock_).last);
+    if (seam_.like().records) {
+      EXPECT_EQ(held.token(), inspect(lock_).last);
+    } else {
+      EXPECT_EQ(inspect(lock_).holders.size(), 1U) << "there is no place for the token in it";
+    }
     last = held.token();
     EXPECT_TRUE(held.release());
   }
@@ -120,8 +124,9 @@ TEST_P(Exclusion, RefusesBusyNamingTheHolder) {
   EXPECT_EQ(no.error().code(), errc::busy);
   const std::string message = no.error().message();
   const process_identity me = this_process();
+  const std::string user = seam_.like().records ? me.user : "";  // else there is no place for it
   for (const std::string& part : {lock_.str(), seam_.like().store, me.host, "pid " + std::to_string(me.pid),
-                                  me.user, std::string("nightly report")}) {
+                                  user, std::string("nightly report")}) {
     EXPECT_NE(message.find(part), std::string::npos) << "'" << part << "' is not in: " << message;
   }
 }

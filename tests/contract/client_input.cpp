@@ -28,6 +28,27 @@ class Input : public client_test {
         << "'" << culprit << "' is not in: " << no.error().message();
   }
 
+  /// Takes the lock, and finds it in the store as it was asked for. A machine that stalls for a short ttl lets a store
+  /// that expires holds free it: then once more.
+  void expect_accepted(const lock_name& name, const acquire_options& options) {
+    for (int run = 0; run < 10; ++run) {
+      const lease held = take(ann_, name, options);
+      const auto holders = inspect(name).holders;
+      if (!held.held() && !HasFailure()) {
+        continue;
+      }
+      ASSERT_EQ(holders.size(), 1U);
+      EXPECT_EQ(holders.front().owner.label, options.label);
+      if (seam_.like().records) {
+        EXPECT_EQ(holders.front().ttl, options.ttl);
+      } else {
+        expect_expires_within(holders.front(), options.ttl);
+      }
+      return;
+    }
+    ADD_FAILURE() << "ten times the lease was over before it could be looked at";
+  }
+
   void expect_untouched() {
     const auto all = bob_.list();
     ASSERT_TRUE(all) << all.error().message();
@@ -69,12 +90,7 @@ TEST_P(Input, AtTheLimitsIsAccepted) {
   const std::string label(core::max_label_size, 'x');
   for (const milliseconds ttl : {core::min_ttl, seam_.like().max_ttl}) {
     for (const std::string& name : {std::string("x"), std::string(lock_name::max_size, 'x')}) {
-      lease held = take(ann_, name, {.ttl = ttl, .wait = no_wait, .label = label});
-      const auto holders = inspect(name).holders;
-      ASSERT_EQ(holders.size(), 1U);
-      EXPECT_EQ(holders.front().ttl, ttl);
-      EXPECT_EQ(holders.front().owner.label, label);
-      held = {};
+      expect_accepted(name, {.ttl = ttl, .wait = no_wait, .label = label});
       expect_free(name);
     }
   }

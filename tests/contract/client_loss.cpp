@@ -109,7 +109,7 @@ TEST_P(Loss, OfOneLeaseLeavesTheOthersAlone) {
 TEST_P(Loss, DoesNotLetTheVictimFreeTheNextHolder) {
   lease victim = take(ann_, lock_, short_lived_);
   evict_holder(lock_);
-  const lease next = take(bob_, lock_, {.wait = generous});
+  const lease next = take(bob_, lock_, {.wait = generous, .label = "the next"});
   EXPECT_GT(next.token(), victim.token());
   expect_lost(victim);
   const auto released = victim.release();
@@ -118,7 +118,7 @@ TEST_P(Loss, DoesNotLetTheVictimFreeTheNextHolder) {
   ann_.close();  // also what the release does in the background is over now
   const auto holders = inspect(lock_).holders;
   ASSERT_EQ(holders.size(), 1U);
-  EXPECT_EQ(holders.front().token, next.token());
+  EXPECT_EQ(holders.front().owner.label, "the next");
   EXPECT_TRUE(next.held());
 }
 

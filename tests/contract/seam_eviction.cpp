@@ -48,6 +48,12 @@ TEST_P(Eviction, IsRefusedWhenTheVersionHasMovedOn) {
   const grant yes = take(lock_, ann_);
   const hold_version old = holder_of(lock_).version;
   EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 1))), "done");
+  if (!like().records) {  // no version moves on: this one names the hold from its grant to its end
+    EXPECT_EQ(shown(here_.evict(lock_, old)), "done");
+    expect_refused(old);
+    EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 2))), "refused: lost");
+    return;
+  }
   expect_refused(old);
   EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 2))), "done");
 }

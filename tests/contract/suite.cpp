@@ -38,6 +38,12 @@ client store_under_test::open_client() {
 
 std::ostream& operator<<(std::ostream& out, const store_kind& kind) { return out << kind.name; }
 
+void expect_expires_within(const hold_record& seen, std::chrono::milliseconds most) {
+  ASSERT_TRUE(seen.expires_in) << "a hold without an end";
+  EXPECT_GT(seen.expires_in->count(), 0);
+  EXPECT_LE(seen.expires_in->count(), most.count());
+}
+
 grant seam_test::take(const lock_name& name, const owner_id& owner) {
   return granted(here_.try_acquire(test::wanting(name, owner)));
 }
@@ -57,6 +63,45 @@ hold_record seam_test::holder_of(const lock_name& name) {
     return {};
   }
   return seen.holders.front();
+}
+
+void seam_test::expect_shown(const hold_record& seen, const acquire_request& by, const grant& yes) {
+  EXPECT_EQ(seen.version.owner, by.owner);
+  EXPECT_EQ(seen.mode, by.mode);
+  EXPECT_EQ(seen.owner.host, by.who.host);
+  EXPECT_EQ(seen.owner.pid, by.who.pid);
+  EXPECT_EQ(seen.owner.label, by.who.label);
+  EXPECT_EQ(seen.foreign, "");
+  if (like().records) {
+    EXPECT_EQ(seen.ttl, by.ttl);
+    EXPECT_EQ(seen.token, yes.token);
+    EXPECT_EQ(seen.owner.user, by.who.user);
+    EXPECT_EQ(seen.owner.since, by.who.since);
+  } else {
+    EXPECT_EQ(seen.version.seq, 0U) << "a value without a version";
+    EXPECT_EQ(seen.ttl.count(), 0) << "there is no place for it";
+    EXPECT_EQ(seen.token, fence_token(0)) << "there is no place for it";
+    EXPECT_EQ(seen.owner.user, "") << "there is no place for it";
+    EXPECT_EQ(seen.owner.since, wall_time{}) << "there is no place for it";
+    expect_expires_within(seen, by.ttl);
+  }
+}
+
+void seam_test::expect_highest(const lock_record& seen, const grant& latest) {
+  if (like().records) {
+    EXPECT_EQ(seen.last, latest.token);
+  } else {  // names may share a counter, and then the next of another name has moved it on
+    EXPECT_TRUE(seen.last == fence_token(0) || seen.last >= latest.token) << seen.last;
+  }
+}
+
+void seam_test::expect_repeated(const grant& again, const grant& first) {
+  EXPECT_TRUE(again.repeated);
+  if (like().records) {
+    EXPECT_EQ(again.token, first.token);
+  } else {
+    EXPECT_GE(again.token, first.token) << "a resource would refuse it, though it has seen no later holder";
+  }
 }
 
 void seam_test::expect_nothing_left() {

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -65,6 +66,9 @@ class store_test : public ::testing::TestWithParam<store_kind> {
   ::testing::ScopedTrace trace_{__FILE__, __LINE__, "store " + store_->url()};
 };
 
+/// Without records a hold is a value and an expiry: it ends by itself, in at most this time and not yet.
+void expect_expires_within(const hold_record& seen, std::chrono::milliseconds most);
+
 /// For tests of the seam: two backends on one store, and what a test asks of them again and again.
 class seam_test : public store_test {
  protected:
@@ -86,6 +90,16 @@ class seam_test : public store_test {
 
   /// The only hold of this lock; fails the test when there is none or more than one.
   [[nodiscard]] hold_record holder_of(const lock_name& name);
+
+  /// Fails the test unless `seen` shows the hold that this request was granted, as much of it as this store keeps.
+  void expect_shown(const hold_record& seen, const acquire_request& by, const grant& yes);
+
+  /// Fails the test unless a lock on which `latest` was the latest grant shows that as its highest token, or says that
+  /// nothing is known of it.
+  void expect_highest(const lock_record& seen, const grant& latest);
+
+  /// Fails the test unless `again` is what a holder gets that asks once more.
+  void expect_repeated(const grant& again, const grant& first);
 
   /// Fails the test unless the store shows nothing at all.
   void expect_nothing_left();

@@ -3,11 +3,13 @@
 // A program that uses the library as any other would, for tests that need more than one process:
 //   worker URL talk                 does what it is told on its input, see talk()
 //   worker URL increment NAME FILE N  adds 1 to the number in FILE under a lock, N times, and notes its tokens in it
+//   worker URL share NAME FILE N      the same beside programs that are not cremone; says how often it had to wait
 //   worker URL once NAME            takes a lock, leaves it and returns from main
 //   worker URL cycle NAME N         takes a lock and leaves it, N times, without a pause
 //   worker URL churn NAME           takes, renews and leaves locks until it is killed
 #include <cremone/cremone.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +123,34 @@ int increment(cremone::client& locks, const std::string& name, const std::string
   return 0;
 }
 
+/// As redis_py_worker.py does it: a file that only one may make shows that nobody else is inside.
+int share(cremone::client& locks, const std::string& name, const std::string& path, int times) {
+  int blocked = 0;
+  for (int i = 0; i < times; ++i) {
+    auto lease = locks.acquire(name, {.wait = cremone::no_wait});
+    if (!lease && lease.error() == cremone::errc::busy) {
+      ++blocked;
+      lease = locks.acquire(name);
+    }
+    if (!lease) {
+      return complain(lease.error());
+    }
+    const std::string inside = path + ".inside";
+    const int made = ::open(inside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (made < 0) {
+      std::cout << "two inside" << std::endl;
+      return 1;
+    }
+    ::close(made);
+    std::uint64_t value = 0;
+    std::ifstream(path) >> value;
+    std::ofstream(path) << value + 1;
+    ::unlink(inside.c_str());
+  }
+  std::cout << "blocked " << blocked << std::endl;
+  return 0;
+}
+
 int once(cremone::client& locks, const std::string& name) {
   auto lease = locks.acquire(name);
   return lease ? 0 : complain(lease.error());
@@ -163,6 +193,9 @@ int main(int argc, char** argv) {
   }
   if (what == "increment") {
     return increment(*locks, args.at(3), args.at(4), std::stoi(args.at(5)));
+  }
+  if (what == "share") {
+    return share(*locks, args.at(3), args.at(4), std::stoi(args.at(5)));
   }
   if (what == "once") {
     return once(*locks, args.at(3));

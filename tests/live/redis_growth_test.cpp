@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must not grow: descriptors, memory and keys, over a thousand reconnects and a million acquisitions.
+#include "live/redis_fixture.hpp"
+#include "support/crowd.hpp"
+#include "support/tcp_proxy.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CREMONE_TEST_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CREMONE_TEST_SANITIZED
+#endif
+#endif
+
+namespace cremone::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+#ifdef CREMONE_TEST_SANITIZED
+constexpr bool memory_is_ours = false;  // a sanitizer keeps what was freed
+#else
+constexpr bool memory_is_ours = true;
+#endif
+#if defined(NDEBUG) && !defined(CREMONE_TEST_SANITIZED)
+constexpr int pairs = 1'000'000;
+constexpr int reconnects = 20;
+#else
+constexpr int pairs = 40'000;
+constexpr int reconnects = 6;
+#endif
+
+struct size_of_process {
+  std::ptrdiff_t descriptors = 0;
+  std::int64_t kilobytes = 0;
+
+  static size_of_process now() {
+    using std::filesystem::directory_iterator;
+    size_of_process s;
+    s.descriptors = std::distance(directory_iterator("/proc/self/fd"), directory_iterator());
+    std::ifstream in("/proc/self/statm");
+    std::int64_t total = 0;
+    in >> total >> s.kilobytes;
+    s.kilobytes *= ::sysconf(_SC_PAGESIZE) / 1024;
+    return s;
+  }
+};
+
+/// `before` was taken when all had been used once.
+void expect_no_growth(const size_of_process& before) {
+  EXPECT_TRUE(wait_for([&] { return size_of_process::now().descriptors <= before.descriptors; }))
+      << size_of_process::now().descriptors << " descriptors, " << before.descriptors << " before";
+  if (memory_is_ours) {
+    // The allocator's own slack. A leak of a hundred bytes per acquisition would be 100 MB.
+    EXPECT_LT(size_of_process::now().kilobytes, before.kilobytes + 8192) << before.kilobytes << " kB before";
+  }
+}
+
+class RedisGrowth : public RedisServer {
+ protected:
+  /// Takes and leaves locks, in 16 threads.
+  static void work(client& locks, int times) {
+    crowd(16, [&](std::size_t thread) {
+      for (int i = 0; i < times / 16; ++i) {
+        auto got = locks.acquire("lock-" + std::to_string(thread) + "-" + std::to_string(i % 3000),
+                                 {.wait = generous});
+        ASSERT_TRUE(got) << got.error().message();
+        const auto released = got->release();
+        ASSERT_TRUE(released) << released.error().message();
+      }
+    });
+  }
+};
+
+TEST_F(RedisGrowth, DoesNotComeFromAcquisitions) {
+  client locks = opened(server_.url());
+  work(locks, 10'000);
+  const size_of_process before = size_of_process::now();
+  const auto fields = server_.ask({"HLEN", fence_key}).number;
+  work(locks, pairs);
+  expect_no_growth(before);
+  expect_only_fixed_keys();
+  EXPECT_LE(fields, 1024);
+  EXPECT_LE(server_.ask({"HLEN", fence_key}).number, 1024);
+}
+
+TEST_F(RedisGrowth, DoesNotComeFromReconnects) {
+  tcp_proxy proxy(server_.port());
+  std::vector<client> clients(50);
+  const auto use_all = [&] {
+    crowd(clients.size(), [&](std::size_t i) {
+      auto got = clients[i].acquire("lock-" + std::to_string(i), {.wait = 3 * generous});
+      EXPECT_TRUE(got) << got.error().message();
+    });
+  };
+  for (client& c : clients) {
+    c = opened("redis://" + proxy.node() + "?layout=classic");
+  }
+  use_all();
+  const auto cut_and_use = [&] {
+    const auto connections = proxy.accepted();
+    proxy.cut_all();
+    EXPECT_TRUE(wait_for([&] { return proxy.accepted() >= connections + clients.size(); }, 3 * generous));
+    use_all();
+  };
+  cut_and_use();
+  const size_of_process before = size_of_process::now();
+  for (int i = 0; i < reconnects && !HasFailure(); ++i) {
+    cut_and_use();
+  }
+  EXPECT_GE(proxy.accepted(), static_cast<std::uint64_t>(reconnects) * clients.size());
+  expect_no_growth(before);
+  EXPECT_TRUE(wait_for([&] { return server_.keys_in() == std::vector<std::string>{fence_key}; }));
+}
+
+TEST_F(RedisGrowth, DoesNotComeFromWaitersThatComeAndGo) {
+  client ann = opened(server_.url());
+  client bob = opened(server_.url());
+  const auto wait_in_vain = [&](int times) {
+    const lease held = taken(ann, "lock", {.wait = generous});
+    crowd(8, [&](std::size_t) {
+      for (int i = 0; i < times; ++i) {
+        const auto no = bob.acquire("lock", {.wait = 2ms});
+        EXPECT_FALSE(no);
+      }
+    });
+  };
+  wait_in_vain(50);
+  const size_of_process before = size_of_process::now();
+  wait_in_vain(500);
+  expect_no_growth(before);
+  EXPECT_TRUE(wait_for([&] {
+    return server_.ask({"PUBSUB", "CHANNELS"}).items.empty();
+  })) << server_.ask({"PUBSUB", "CHANNELS"}).shown();
+}
+
+}  // namespace
+
+}  // namespace cremone::test

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the other tests of Redis rest on: that the servers they start are there, and gone when they should be, and that
+// the proxy does to a message what its schedule says, and to no other.
+#include "support/redis_server.hpp"
+#include "support/scripted_server.hpp"
+#include "support/tcp_proxy.hpp"
+#include "support/wait_for.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+namespace cremone::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+TEST(RedisTools, AServerAnswersAndIsGoneWithItsOwner) {
+  pid_t pid = 0;
+  {
+    redis_server server;
+    pid = server.pid();
+    EXPECT_EQ(server.ask({"SET", "a", "1"}, 3).shown(), "OK");
+    EXPECT_THAT(server.keys_in(3), ElementsAre("a"));
+    EXPECT_TRUE(server.keys_in(0).empty());
+    const std::uint16_t port = server.port();
+    server.start_again();
+    EXPECT_EQ(server.port(), port);
+    EXPECT_TRUE(server.keys_in(3).empty()) << "nothing is kept on disk";
+    EXPECT_NE(server.pid(), pid);
+    pid = server.pid();
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(RedisTools, AServerWithTlsHasItsCertificates) {
+  const redis_server server({.tls = true});
+  EXPECT_EQ(server.ask({"PING"}).shown(), "PONG");
+  EXPECT_NE(server.tls_url().find("rediss://127.0.0.1:"), std::string::npos);
+}
+
+TEST(RedisTools, AMessageIsWholeOrNothing) {
+  const std::string bytes = "*3\r\n$3\r\nSET\r\n:12\r\n*1\r\n$-1\r\n+next\r\n";
+  std::size_t used = 0;
+  for (std::size_t size = 0; size < bytes.size() - 7; ++size) {
+    EXPECT_FALSE(parse_resp(std::string_view(bytes).substr(0, size), used)) << size;
+  }
+  const auto whole = parse_resp(bytes, used);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(used, bytes.size() - 7);
+  EXPECT_EQ(whole->items.at(0).text, "SET");
+  EXPECT_EQ(whole->items.at(1).number, 12);
+  EXPECT_TRUE(whole->items.at(2).items.at(0).null);
+}
+
+/// The second reply of a connection through the proxy meets this.
+resp second_reply(const redis_server& server, const passage& fate) {
+  tcp_proxy proxy(server.port(), [&](direction way, std::uint64_t number, const resp&) {
+    return way == direction::to_client && number == 1 ? fate : passage{};
+  });
+  redis_link link(proxy.port());
+  EXPECT_EQ(link.ask({"PING"}).shown(), "PONG");
+  return link.ask({"ECHO", "second"});
+}
+
+TEST(RedisTools, TheProxyDoesWhatItsScheduleSays) {
+  const redis_server server;
+  using fate = passage::fate;
+  EXPECT_EQ(second_reply(server, {}).shown(), "second");
+  EXPECT_EQ(second_reply(server, {.delay = 20ms}).shown(), "second");
+  EXPECT_EQ(second_reply(server, {.instead = ":7\r\n"}).number, 7);
+  EXPECT_EQ(second_reply(server, {.what = fate::swallow}).shown(), "(error) no answer");
+  EXPECT_EQ(second_reply(server, {.what = fate::cut}).shown(), "(error) no answer");
+}
+
+TEST(RedisTools, TheProxyHoldsAMessageUntilItIsCut) {
+  const redis_server server;
+  tcp_proxy proxy(server.port(), [&](direction way, std::uint64_t, const resp&) {
+    return way == direction::to_client ? passage{.what = passage::fate::hold} : passage{};
+  });
+  redis_link link(proxy.port());
+  link.say({"SET", "a", "1"});
+  EXPECT_TRUE(wait_for([&] { return !server.keys_in().empty(); })) << "the request passes";
+  proxy.cut_all();
+  EXPECT_EQ(link.hear().shown(), "(error) no answer");
+  proxy.follow(nullptr);
+  EXPECT_EQ(redis_link(proxy.port()).ask({"PING"}).shown(), "PONG");
+}
+
+TEST(RedisTools, AScriptedServerAnswersFromItsScript) {
+  scripted_server server([](const std::vector<std::string>& command) {
+    return command.at(0) == "PING" ? std::string("+PONG\r\n") : std::string("-ERR no\r\n");
+  });
+  redis_link link(server.port());
+  EXPECT_EQ(link.ask({"ping"}).shown(), "PONG");
+  EXPECT_TRUE(link.ask({"GET", "a"}).is_error());
+  EXPECT_THAT(server.heard(), ElementsAre("PING", "GET a"));
+}
+
+}  // namespace
+
+}  // namespace cremone::test

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/redis_server.hpp"
+
+#include "support/wait_for.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+namespace cremone::test {
+
+namespace {
+
+constexpr int cannot_execute = 111;
+
+/// Only what may be done between fork and exec in a process of many threads.
+[[noreturn]] void become(char* const* argv, const char* log) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(out, STDERR_FILENO);
+  ::execvp(argv[0], argv);
+  ::_exit(cannot_execute);
+}
+
+pid_t spawn(std::vector<std::string> words, const std::string& log) {
+  std::vector<char*> argv;
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    become(argv.data(), log.c_str());
+  }
+  if (child < 0) {
+    throw std::system_error(errno, std::generic_category(), "fork");
+  }
+  return child;
+}
+
+}  // namespace
+
+void redis_link::say(const std::vector<std::string>& words) {
+  if (!socket_ || !send_all(socket_.get(), resp_command(words))) {
+    socket_.reset();
+  }
+}
+
+resp redis_link::hear() {
+  while (socket_) {
+    std::size_t used = 0;
+    if (auto whole = parse_resp(heard_, used)) {
+      heard_.erase(0, used);
+      return *whole;
+    }
+    const std::string more = readable(socket_.get(), generous) ? receive_some(socket_.get()) : "";
+    if (more.empty()) {
+      socket_.reset();
+    }
+    heard_ += more;
+  }
+  return {.type = '-', .text = "no answer"};
+}
+
+redis_server::redis_server(redis_options options) : options_(std::move(options)) {
+  if (options_.tls) {
+    certificates_.emplace(directory_.path());
+  }
+  for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
+    choose_ports();
+    if (launch()) {
+      return;
+    }
+  }
+  throw std::runtime_error("redis-server does not start: " + log());
+}
+
+redis_server::~redis_server() { kill(); }
+
+void redis_server::choose_ports() {
+  port_ = unused_port();
+  tls_port_ = options_.tls ? unused_port() : 0;
+}
+
+std::vector<std::string> redis_server::arguments() const {
+  std::vector<std::string> words = {"redis-server",
+                                    "--bind",
+                                    "127.0.0.1",
+                                    "--port",
+                                    std::to_string(port_),
+                                    "--unixsocket",
+                                    directory_.file("redis.sock"),
+                                    "--dir",
+                                    directory_.path(),
+                                    "--save",
+                                    "",
+                                    "--appendonly",
+                                    "no",
+                                    "--daemonize",
+                                    "no",
+                                    "--databases",
+                                    "64"};
+  if (options_.tls) {
+    const std::vector<std::string> tls = {"--tls-port",         std::to_string(tls_port_),
+                                          "--tls-cert-file",    certificates_->server_cert,
+                                          "--tls-key-file",     certificates_->server_key,
+                                          "--tls-ca-cert-file", certificates_->ca,
+                                          "--tls-auth-clients", "optional"};
+    words.insert(words.end(), tls.begin(), tls.end());
+  }
+  words.insert(words.end(), options_.extra.begin(), options_.extra.end());
+  return words;
+}
+
+bool redis_server::launch() {
+  pid_ = spawn(arguments(), directory_.file("log"));
+  int status = 0;
+  bool ended = false;
+  const bool answers = wait_for(
+      [&] {
+        ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+        return ended || redis_link(port_).ask({"PING"}).text != "no answer";
+      },
+      3 * generous);
+  if (ended) {
+    pid_ = -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_execute) {
+      throw std::runtime_error("there is no redis-server on this machine: install the package (./dev setup)");
+    }
+    return false;
+  }
+  if (!answers) {
+    throw std::runtime_error("redis-server does not answer: " + log());
+  }
+  return true;
+}
+
+std::string redis_server::log() const {
+  std::ifstream in(directory_.file("log"));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string redis_server::url_as(const std::string& credentials, int db, const std::string& more) const {
+  return "redis://" + credentials + (credentials.empty() ? "" : "@") + node() + "/" + std::to_string(db) +
+         "?layout=classic" + more;
+}
+
+std::string redis_server::tls_url(int db, const std::string& more) const {
+  return "rediss://127.0.0.1:" + std::to_string(tls_port_) + "/" + std::to_string(db) +
+         "?layout=classic&ca=" + certificates_->ca + more;
+}
+
+std::string redis_server::unix_url(int db, const std::string& more) const {
+  return "redis+unix://" + directory_.file("redis.sock") + "?layout=classic&db=" + std::to_string(db) + more;
+}
+
+resp redis_server::ask(const std::vector<std::string>& words, int db) const {
+  redis_link link(port_);
+  if (db != 0) {
+    (void)link.ask({"SELECT", std::to_string(db)});
+  }
+  return link.ask(words);
+}
+
+std::vector<std::string> redis_server::keys_in(int db) const {
+  std::vector<std::string> names = ask({"KEYS", "*"}, db).texts();
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void redis_server::suspend() const { ::kill(pid_, SIGSTOP); }
+
+void redis_server::resume() const { ::kill(pid_, SIGCONT); }
+
+void redis_server::kill() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+}
+
+void redis_server::start_again() {
+  kill();
+  // The port was ours a moment ago; whoever takes it in between gives it back, as clients of ours do.
+  if (!wait_for([&] { return launch(); })) {
+    throw std::runtime_error("redis-server does not start again: " + log());
+  }
+}
+
+void redis_server::start_again(std::vector<std::string> extra) {
+  options_.extra = std::move(extra);
+  start_again();
+}
+
+}  // namespace cremone::test

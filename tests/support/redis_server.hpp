@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A real redis-server for tests: on free ports of the loopback, in a directory of its own, gone with its owner or with
+// the test process, however that ends. And a way to talk to it behind the library's back.
+#pragma once
+
+#include "support/certificates.hpp"
+#include "support/resp.hpp"
+#include "support/sockets.hpp"
+#include "support/temp_directory.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cremone::test {
+
+/// One blocking connection to a server. A server that is gone or silent for the generous bound answers with an error.
+class redis_link {
+ public:
+  explicit redis_link(std::uint16_t port) : socket_(connect_to(port)) {}
+
+  void say(const std::vector<std::string>& words);
+  [[nodiscard]] resp hear();
+  resp ask(const std::vector<std::string>& words) {
+    say(words);
+    return hear();
+  }
+
+ private:
+  descriptor socket_;
+  std::string heard_;
+};
+
+struct redis_options {
+  bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
+  std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
+};
+
+/// Always listens on a TCP port and on a unix socket. A server that does not start throws, which fails the test.
+class redis_server {
+ public:
+  explicit redis_server(redis_options options = {});
+  redis_server(const redis_server&) = delete;
+  redis_server& operator=(const redis_server&) = delete;
+  ~redis_server();
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] const temp_directory& directory() const noexcept { return directory_; }
+  [[nodiscard]] const certificates& keys() const { return *certificates_; }
+  /// As errors name it: "127.0.0.1:6379".
+  [[nodiscard]] std::string node() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  /// For the classic layout in logical database `db`, with more options as "&prefix=x".
+  [[nodiscard]] std::string url(int db = 0, const std::string& more = "") const {
+    return url_as("", db, more);
+  }
+  /// The same for a user: "ann:secret".
+  [[nodiscard]] std::string url_as(const std::string& credentials, int db = 0,
+                                   const std::string& more = "") const;
+  [[nodiscard]] std::string tls_url(int db = 0, const std::string& more = "") const;
+  [[nodiscard]] std::string unix_url(int db = 0, const std::string& more = "") const;
+
+  /// Asks on a connection of its own, as the default user.
+  resp ask(const std::vector<std::string>& words, int db = 0) const;
+  /// The names of all keys of a database, in order.
+  [[nodiscard]] std::vector<std::string> keys_in(int db = 0) const;
+
+  void suspend() const;
+  void resume() const;
+  /// Without a chance to say goodbye.
+  void kill();
+  /// On the same ports, with other extra arguments if they are given. Does not wait for data to be loaded.
+  void start_again();
+  void start_again(std::vector<std::string> extra);
+
+ private:
+  void choose_ports();
+  [[nodiscard]] bool launch();
+  [[nodiscard]] std::vector<std::string> arguments() const;
+  [[nodiscard]] std::string log() const;
+
+  temp_directory directory_;
+  redis_options options_;
+  std::optional<certificates> certificates_;
+  std::uint16_t port_ = 0;
+  std::uint16_t tls_port_ = 0;
+  pid_t pid_ = -1;
+};
+
+}  // namespace cremone::test

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks what is a proper URL of a Redis server, what the improper ones are told, and that no message has a password.
+#include "backends/redis/settings.hpp"
+
+#include "backends/redis/errors.hpp"
+#include "support/temp_directory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace cremone::redis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+result<node_settings> parsed(const std::string& text) {
+  const auto u = parse_url(text);
+  if (!u) {
+    return u.error();
+  }
+  return parse_settings(*u);
+}
+
+node_settings good(const std::string& text) {
+  auto got = parsed(text);
+  if (!got) {
+    ADD_FAILURE() << text << ": " << got.error().message();
+    return {};
+  }
+  return std::move(*got);
+}
+
+std::string trouble(const std::string& text) {
+  const auto got = parsed(text);
+  if (got) {
+    ADD_FAILURE() << text << " was taken";
+    return {};
+  }
+  EXPECT_THAT(got.error().message(), Not(HasSubstr("s3cret")));
+  return got.error().message();
+}
+
+TEST(RedisUrl, NamesHostPortAndDatabase) {
+  const node_settings s = good("redis://db.example:6380/3?layout=classic");
+  EXPECT_EQ(s.where.host, "db.example");
+  EXPECT_EQ(s.where.port, 6380);
+  EXPECT_EQ(s.db, 3);
+  EXPECT_FALSE(s.where.tls);
+  EXPECT_EQ(s.node, "db.example:6380");
+  EXPECT_EQ(s.prefix, "cremone");
+}
+
+TEST(RedisUrl, NeedsNoPortNorDatabase) {
+  const node_settings s = good("redis://localhost/?layout=classic");
+  EXPECT_EQ(s.where.port, 6379);
+  EXPECT_EQ(s.db, 0);
+  EXPECT_EQ(good("redis://localhost?layout=classic&db=5").db, 5);
+}
+
+TEST(RedisUrl, MayNameAnAddressOfVersion6) {
+  const node_settings s = good("redis://[::1]:7000?layout=classic");
+  EXPECT_EQ(s.where.host, "::1");
+  EXPECT_EQ(s.where.port, 7000);
+  EXPECT_EQ(s.node, "[::1]:7000");
+}
+
+TEST(RedisUrl, OfASocketIsAPath) {
+  const node_settings s = good("redis+unix:///run/redis/r.sock?layout=classic&db=2");
+  EXPECT_EQ(s.where.path, "/run/redis/r.sock");
+  EXPECT_EQ(s.db, 2);
+  EXPECT_THAT(trouble("redis+unix://host/r.sock?layout=classic"), HasSubstr("absolute path"));
+}
+
+TEST(RedisUrl, WithTlsNamesItsFiles) {
+  const node_settings s = good("rediss://h?layout=classic&ca=/a&cert=/b&key=/c&server_name=n");
+  ASSERT_TRUE(s.where.tls);
+  EXPECT_EQ(s.where.tls->ca_file, "/a");
+  EXPECT_EQ(s.where.tls->cert_file, "/b");
+  EXPECT_EQ(s.where.tls->key_file, "/c");
+  EXPECT_EQ(s.where.tls->server_name, "n");
+  EXPECT_THAT(trouble("rediss://h?layout=classic&cert=/b"), HasSubstr("?key="));
+  EXPECT_THAT(trouble("redis://h?layout=classic&ca=/a"), HasSubstr("ca"));
+}
+
+TEST(RedisUrl, WithoutALayoutIsToldWhichThereIs) {
+  EXPECT_THAT(trouble("redis://localhost"), HasSubstr("redis://localhost?layout=classic"));
+  EXPECT_THAT(trouble("redis://localhost?layout=record"), HasSubstr("layout=classic"));
+}
+
+TEST(RedisUrl, WithWrongPartsNamesThem) {
+  EXPECT_THAT(trouble("redis://?layout=classic"), HasSubstr("host"));
+  EXPECT_THAT(trouble("redis://h:0?layout=classic"), HasSubstr("port"));
+  EXPECT_THAT(trouble("redis://h:65536?layout=classic"), HasSubstr("port"));
+  EXPECT_THAT(trouble("redis://h:x?layout=classic"), HasSubstr("port"));
+  EXPECT_THAT(trouble("redis://h/x?layout=classic"), HasSubstr("database"));
+  EXPECT_THAT(trouble("redis://h/-1?layout=classic"), HasSubstr("database"));
+  EXPECT_THAT(trouble("redis://h/1?layout=classic&db=2"), HasSubstr("two databases"));
+  EXPECT_THAT(trouble("redis://a,b?layout=classic"), HasSubstr("redlock"));
+  EXPECT_THAT(trouble("redis://[::1?layout=classic"), HasSubstr("']'"));
+  EXPECT_THAT(trouble("redis://h?layout=classic&prefix="), HasSubstr("prefix"));
+  EXPECT_THAT(trouble("redis://h?layuot=classic"), HasSubstr("did you mean 'layout'?"));
+}
+
+TEST(RedisPassword, MayStandInTheUrl) {
+  EXPECT_EQ(good("redis://:s3cret@h?layout=classic").password, "s3cret");
+  const node_settings s = good("redis://ann:s3%40cret@h?layout=classic");
+  EXPECT_EQ(s.user, "ann");
+  EXPECT_EQ(s.password, "s3@cret");
+  EXPECT_THAT(s.store, Not(HasSubstr("cret")));
+  EXPECT_THAT(trouble("redis://ann@h?layout=classic"), HasSubstr("no password"));
+}
+
+TEST(RedisPassword, MayStandInAFile) {
+  const test::temp_directory dir;
+  const std::string file = dir.path() + "/password";
+  std::ofstream(file) << "s3cret\r\nnot this\n";
+  EXPECT_EQ(good("redis://h?layout=classic&password_file=" + file).password, "s3cret");
+  EXPECT_THAT(trouble("redis://h?layout=classic&password_file=" + dir.path() + "/none"), HasSubstr("/none"));
+  std::ofstream(file) << "\n";
+  EXPECT_THAT(trouble("redis://h?layout=classic&password_file=" + file), HasSubstr("0 bytes"));
+  EXPECT_THAT(trouble("redis://:s3cret@h?layout=classic&password_file=" + file), HasSubstr("more than one"));
+}
+
+TEST(RedisPassword, MayStandInTheEnvironment) {
+  ::setenv("CREMONE_TEST_PASSWORD", "s3cret", 1);
+  EXPECT_EQ(good("redis://h?layout=classic&password_env=CREMONE_TEST_PASSWORD").password, "s3cret");
+  ::unsetenv("CREMONE_TEST_PASSWORD");
+  EXPECT_THAT(trouble("redis://h?layout=classic&password_env=CREMONE_TEST_PASSWORD"),
+              HasSubstr("CREMONE_TEST_PASSWORD"));
+}
+
+TEST(RedisErrors, AreUnderstoodByTheirBeginning) {
+  const auto code = [](const char* text) { return understand(text, "node:1").code; };
+  EXPECT_EQ(code("NOAUTH Authentication required."), errc::access_denied);
+  EXPECT_EQ(code("WRONGPASS invalid username-password pair"), errc::access_denied);
+  EXPECT_EQ(code("NOPERM this user has no permissions to run the 'set' command"), errc::access_denied);
+  EXPECT_EQ(code("OOM command not allowed when used memory > 'maxmemory'."), errc::storage_error);
+  EXPECT_EQ(code("MISCONF Redis is configured to save RDB snapshots"), errc::storage_error);
+  EXPECT_EQ(code("READONLY You can't write against a read only replica."), errc::misconfigured);
+  EXPECT_EQ(code("WRONGTYPE Operation against a key"), errc::misconfigured);
+  EXPECT_EQ(code("LOADING Redis is loading the dataset in memory"), errc::unreachable);
+  EXPECT_EQ(code("BUSY Redis is busy running a script."), errc::unreachable);
+  EXPECT_EQ(code("MOVED 3999 127.0.0.1:6381"), errc::misconfigured);
+  EXPECT_EQ(code("ERR something new"), errc::protocol_error);
+  EXPECT_TRUE(is_noscript("NOSCRIPT No matching script. Please use EVAL."));
+}
+
+TEST(RedisErrors, SayWhetherAnythingMayHaveBeenDone) {
+  EXPECT_TRUE(understand("OOM command not allowed", "n").nothing_done);
+  EXPECT_FALSE(understand("ERR something new", "n").nothing_done);
+  const complaint stopped =
+      understand("ERR The user executing the script can't run this command or subcommand", "n");
+  EXPECT_FALSE(stopped.nothing_done) << "the script may have written before";
+  EXPECT_TRUE(stopped.rights_unnamed);
+  EXPECT_THAT(understand("OOM x", "node:1").detail, HasSubstr("node:1"));
+  EXPECT_THAT(understand("ERR \x1b[2J", "n").detail, Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace cremone::redis
