@@ -26,7 +26,7 @@ constexpr std::chrono::seconds start_limit = 10s;  // it takes some 20 ms
 constexpr char compare_and_delete[] =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end";
 
-void go_to(int core) noexcept {
+void go_to(std::size_t core) noexcept {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(core, &one);

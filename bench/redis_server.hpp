@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@
 namespace cremone::bench {
 
 /// Unpinned, the figures change by a factor of three from run to run. On a machine with one core both are the same.
-inline constexpr int client_core = 0;
-inline constexpr int server_core = 1;
+inline constexpr std::size_t client_core = 0;
+inline constexpr std::size_t server_core = 1;
 
 /// The calling thread, and all that it starts, on the clients' core for as long as this lives.
 class pinned {
