@@ -120,7 +120,7 @@ acquire_answer classic_backend::judge_refusal(const acquire_request& request, re
   rejection no;
   no.holders.push_back(hold_in(r.items[1], r.items[2]));
   if (request.join && no.holders.front().foreign.empty()) {
-    if (auto denied = notices_->denied()) {
+    if (auto denied = notices_->take_denial()) {
       return rejection{.why = std::move(*denied)};
     }
     notices_->wait(request.name, request.owner, request.wake);
