@@ -29,7 +29,7 @@ std::optional<fence_token> token_in(const reply& r) {
   std::uint64_t n = 0;
   const char* const end = r.text.data() + r.text.size();
   const auto [stop, failed] = std::from_chars(r.text.data(), end, n);
-  if (!r.is(kind::text) || failed != std::errc() || stop != end || n >= fence_token::limit) {
+  if (!r.is(kind::text) || failed != std::errc() || stop != end || n == 0 || n >= fence_token::limit) {
     return std::nullopt;
   }
   return fence_token(n);
@@ -107,10 +107,13 @@ acquire_answer classic_backend::judge(const acquire_request& request, outcome&& 
   if (r.is(kind::list) && r.items.size() == 3) {
     return judge_refusal(request, r);
   }
-  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer)) {
+  constexpr int first_time = 1;
+  constexpr int again = 2;
+  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer) &&
+      (r.items[0].number == first_time || r.items[0].number == again)) {
     if (const auto token = token_in(r.items[1])) {
       notices_->leave(request.name, request.owner, true);
-      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == 2};
+      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == again};
     }
   }
   return unknown{nonsense("grant", r)};
