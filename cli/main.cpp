@@ -78,7 +78,7 @@ outcome unknown(const std::string& name) {
   std::transform(commands.begin(), commands.end(), std::back_inserter(known),
                  [](const command& c) { return c.name; });
   const std::string_view near = closest(name, known);
-  complain("there is no command '" + name + "'" +
+  complain("there is no command '" + without_password(name) + "'" +
            (near.empty() ? "; `cremone help` lists them" : "; did you mean " + std::string(near) + "?"));
   return {.status = status::usage};
 }
@@ -117,7 +117,8 @@ outcome without_command(const std::vector<std::string>& words) {
     }
   }
   complain(words.empty() ? "what shall I do? `cremone help` lists the commands"
-                         : "no command after '" + words.front() + "'; `cremone help` lists the commands");
+                         : "no command after '" + without_password(words.front()) +
+                               "'; `cremone help` lists the commands");
   return {.status = status::usage};
 }
 

@@ -75,7 +75,7 @@ result<void> print(std::string_view text) {
 void draw(std::string_view text) noexcept { static_cast<void>(write_all(STDERR_FILENO, text)); }
 
 void complain(std::string_view text) noexcept {
-  draw("cremone: " + printable(without_password(text)) + "\n");
+  draw("cremone: " + printable(without_passwords(text)) + "\n");
 }
 
 int report(const error& why) noexcept {

@@ -68,7 +68,7 @@ void parser::add_name() {
 }
 
 int parser::refuse(const std::string& why) const {
-  complain(why);
+  complain(without_password(why));
   draw("Usage: cremone " + std::string(text_.name) + " " + std::string(text_.usage) + "\n");
   return status::usage;
 }

@@ -5,28 +5,41 @@
 
 namespace cremone::cli {
 
-std::string_view password_in(std::string_view text) noexcept {
+std::string_view password_in(std::string_view word) noexcept {
   constexpr std::string_view mark = "://";
-  const auto scheme = text.find(mark);
+  const auto scheme = word.find(mark);
   if (scheme == std::string_view::npos) {
     return {};
   }
-  const auto begin = text.find(':', scheme + mark.size());
-  const auto end = text.rfind('@');
+  const auto begin = word.find(':', scheme + mark.size());
+  const auto end = word.rfind('@');
   if (begin == std::string_view::npos || end == std::string_view::npos || end <= begin) {
     return {};
   }
-  return text.substr(begin + 1, end - begin - 1);
+  return word.substr(begin + 1, end - begin - 1);
 }
 
-std::string without_password(std::string_view text) {
-  const std::string_view password = password_in(text);
-  std::string out(text);
+std::string without_password(std::string_view word) {
+  const std::string_view password = password_in(word);
+  std::string out(word);
   if (!password.empty()) {
-    out.replace(static_cast<std::size_t>(password.data() - text.data()), password.size(), password.size(),
+    out.replace(static_cast<std::size_t>(password.data() - word.data()), password.size(), password.size(),
                 '*');
   }
   return out;
+}
+
+std::string without_passwords(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const auto end = text.find(' ');
+    out += without_password(text.substr(0, end));
+    if (end == std::string_view::npos) {
+      return out;
+    }
+    out += ' ';
+    text.remove_prefix(end + 1);
+  }
 }
 
 void hide_passwords(int count, char** words) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passwords in URLs that were given as words: where they stand in a text, and how to make them unreadable. It hides too
-// much rather than too little, and knows nothing of which schemes there are.
+// Passwords in URLs that were given as words: where they stand, and how to make them unreadable. It hides too much rather
+// than too little, and knows nothing of which schemes there are.
 #pragma once
 
 #include <string>
@@ -9,12 +9,15 @@
 
 namespace cremone::cli {
 
-/// The password in scheme://[user]:password@…, wherever in the text that stands: from the first ':' behind "://" to the
-/// last '@', because a password that was not percent-encoded may contain anything. Empty where there is none.
-[[nodiscard]] std::string_view password_in(std::string_view text) noexcept;
+/// The password in [anything]scheme://[user]:password@…: from the first ':' behind "://" to the last '@', because a
+/// password that was not percent-encoded may contain anything. Empty where there is none.
+[[nodiscard]] std::string_view password_in(std::string_view word) noexcept;
 
-/// The text with a '*' for each byte of the password.
-[[nodiscard]] std::string without_password(std::string_view text);
+/// The word, or a text about one, with a '*' for each byte of the password.
+[[nodiscard]] std::string without_password(std::string_view word);
+
+/// A text in which any word may be such a URL. Only a password with a blank in it, which no URL should have, is missed.
+[[nodiscard]] std::string without_passwords(std::string_view text);
 
 /// The same in place, for every word of the command line, so that `ps` and /proc/PID/cmdline show stars. Call it when
 /// the words have been copied. Until then, some milliseconds from the start of the process, they can be read.

@@ -104,8 +104,9 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     return {};
   }
   phase_ = phase::sleeping;  // nothing is under way
-  // Who is told of a release is known to the store as well, in a queue or not.
-  queued_ = queued_ || r.place.has_value() || (settings_.hints && !one_try() && r.why == errc::busy);
+  // Where there are hints without a queue, the store knows whom to tell, and says no place.
+  const bool on_a_list = settings_.hints && !settings_.fifo && !one_try() && r.why == errc::busy;
+  queued_ = queued_ || r.place.has_value() || on_a_list;
   if (r.why.code() == errc::unreachable) {
     trouble_ = r.why;
   } else {

@@ -244,7 +244,8 @@ void asio_link::on_read(const boost::system::error_code& failed, std::size_t cou
     return;
   }
   if (failed) {
-    fail(ended(failed));
+    const auto of_tls = tls_ ? tls_->ended() : std::nullopt;
+    fail(of_tls ? *of_tls : ended(failed));
     return;
   }
   on_bytes({in_.data(), count});
@@ -282,17 +283,14 @@ void asio_link::on_bytes(std::string_view bytes) {
 
 error asio_link::ended(const boost::system::error_code& failed) const {
   const std::string place = where_.shown();
+  const int on_send = out_.failure();
+  std::string what = place + " closed the connection";
   if (failed != boost::asio::error::eof) {
-    return {errc::unreachable, "lost the connection to " + place + ": " + text_of(failed.value())};
+    what = "lost the connection to " + place + ": " + text_of(failed.value());
+  } else if (on_send != 0 && on_send != EPIPE) {
+    what = "lost the connection to " + place + ": " + text_of(on_send);
   }
-  if (const int why = out_.failure(); why != 0 && why != EPIPE) {
-    return {errc::unreachable, "lost the connection to " + place + ": " + text_of(why)};
-  }
-  if (!open_) {
-    return {errc::unreachable,
-            place + " closed the connection instead of answering: it does not seem to speak TLS"};
-  }
-  return {errc::unreachable, place + " closed the connection"};
+  return {errc::unreachable, open_ ? what : what + " when TLS was to begin; perhaps it does not speak TLS"};
 }
 
 /// From any thread.

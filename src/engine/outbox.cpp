@@ -84,7 +84,7 @@ void outbox::write() {
   }
 }
 
-/// The next piece to send; or gives writing_ back.
+/// The next piece to send. False: there is none, and writing_ is no longer the caller's.
 bool outbox::refill() {
   empty(sending_);
   sent_ = 0;
@@ -99,9 +99,12 @@ bool outbox::refill() {
       return true;
     }
   }
-  tls_->seal(plain_, sending_);
+  const bool sealed = tls_->seal(plain_, sending_);
   empty(plain_);
-  return true;
+  if (!sealed) {
+    broken(EPROTO);  // and writing_ stays taken, for ever
+  }
+  return sealed;
 }
 
 ssize_t outbox::send_some() noexcept {

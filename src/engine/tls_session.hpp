@@ -29,8 +29,9 @@ class tls_session {
   /// Bytes from the peer; appends to `plain` what they mean. Called once without any to begin.
   void take(std::string_view bytes, std::string& plain);
 
-  /// Appends to `sealed` what is to be sent: answers to the peer, and `plain`.
-  void seal(std::string_view plain, std::string& sealed);
+  /// Appends to `sealed` what is to be sent: answers to the peer, and `plain`. False if `plain` cannot be sent any
+  /// more.
+  [[nodiscard]] bool seal(std::string_view plain, std::string& sealed);
 
   [[nodiscard]] bool wants_to_send() const noexcept;
 

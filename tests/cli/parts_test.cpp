@@ -138,6 +138,13 @@ TEST(Secrets, APasswordInAUrlIsFoundWhereverTheUrlStands) {
   }
 }
 
+TEST(Secrets, AreHiddenInATextAndTheRestOfItIsNot) {
+  EXPECT_EQ(without_passwords("at redis://host:6379: no (on @user_script:30) as redis://me:a'b@host"),
+            "at redis://host:6379: no (on @user_script:30) as redis://me:***@host");
+  EXPECT_EQ(without_passwords(" two  blanks "), " two  blanks ");
+  EXPECT_EQ(without_passwords(""), "");
+}
+
 TEST(Secrets, AreOverwrittenInPlaceAndNothingElseIs) {
   char tool[] = "cremone";
   char option[] = "--url=redis://me:secret@host/0?layout=classic";

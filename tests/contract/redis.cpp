@@ -46,7 +46,8 @@ redis_server& server_with_a_modest_user() {
 std::string over_tcp() { return server().url(); }
 std::string over_tls() {
   const auto& keys = tls_server().keys();
-  return tls_server().tls_url(0, "&cert=" + keys.client_cert + "&key=" + keys.client_key);
+  return tls_server().tls_url(
+      0, "&cert=" + keys.pem(test::certificates::client) + "&key=" + keys.key(test::certificates::client));
 }
 std::string over_a_unix_socket() { return server().unix_url(); }
 std::string as_a_modest_user() { return server_with_a_modest_user().url_as("modest:sesame"); }

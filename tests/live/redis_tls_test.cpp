@@ -38,13 +38,14 @@ class RedisTls : public ::testing::Test {
 
 TEST_F(RedisTls, WorksWithAndWithoutACertificateOfOurOwn) {
   expect_fine(server_.tls_url());
-  expect_fine(server_.tls_url(0, "&server_name=server.test"));
-  expect_fine(
-      server_.tls_url(0, "&cert=" + server_.keys().client_cert + "&key=" + server_.keys().client_key));
+  expect_fine(server_.tls_url(0, "&server_name=localhost"));
+  expect_fine(server_.tls_url(0, "&cert=" + server_.keys().pem(test::certificates::client) +
+                                     "&key=" + server_.keys().key(test::certificates::client)));
 }
 
 TEST_F(RedisTls, RefusesAServerWhoseCertificateNobodyWeTrustHasSigned) {
-  for (const std::string& options : {std::string(), "&ca=" + server_.keys().other_ca}) {
+  for (const std::string& options :
+       {std::string(), "&ca=" + server_.keys().pem(test::certificates::other_ca)}) {
     const error why = refused(bare_url(options));
     EXPECT_EQ(why.code(), errc::access_denied) << why;
     EXPECT_THAT(why.message(), HasSubstr("certificate"));
@@ -61,16 +62,17 @@ TEST_F(RedisTls, IsRefusedWithoutACertificateWhereTheServerWantsOne) {
   EXPECT_EQ(server_.ask({"CONFIG", "SET", "tls-auth-clients", "yes"}).shown(), "OK");
   const error why = refused(server_.tls_url());
   EXPECT_THAT(why.code(), AnyOf(errc::access_denied, errc::unreachable));
-  expect_fine(
-      server_.tls_url(0, "&cert=" + server_.keys().client_cert + "&key=" + server_.keys().client_key));
+  expect_fine(server_.tls_url(0, "&cert=" + server_.keys().pem(test::certificates::client) +
+                                     "&key=" + server_.keys().key(test::certificates::client)));
 }
 
 TEST_F(RedisTls, NamesAFileThatCannotBeUsed) {
   for (const std::string& options :
        {std::string("&ca=/nowhere/ca.pem"), "&ca=" + server_.keys().server_key,
-        "&ca=" + server_.keys().ca + "&cert=/nowhere/cert.pem&key=" + server_.keys().client_key,
-        "&ca=" + server_.keys().ca + "&cert=" + server_.keys().client_cert +
-            "&key=" + server_.keys().server_key}) {
+        "&ca=" + server_.keys().pem(test::certificates::ca) +
+            "&cert=/nowhere/cert.pem&key=" + server_.keys().key(test::certificates::client),
+        "&ca=" + server_.keys().pem(test::certificates::ca) + "&cert=" +
+            server_.keys().pem(test::certificates::client) + "&key=" + server_.keys().server_key}) {
     SCOPED_TRACE(options);
     client locks = opened(bare_url(options));
     const auto no = locks.acquire("lock", {.wait = 500ms});
@@ -83,7 +85,8 @@ TEST_F(RedisTls, NamesAFileThatCannotBeUsed) {
 TEST_F(RedisTls, AndPlainTextDoNotUnderstandEachOther) {
   const std::string plain_to_tls = "redis://" + place(server_.tls_url()) + "?layout=classic";
   EXPECT_THAT(refused(plain_to_tls).code(), AnyOf(errc::unreachable, errc::protocol_error));
-  const error why = refused("rediss://" + server_.node() + "?layout=classic&ca=" + server_.keys().ca);
+  const error why = refused("rediss://" + server_.node() +
+                            "?layout=classic&ca=" + server_.keys().pem(test::certificates::ca));
   EXPECT_THAT(why.code(), AnyOf(errc::unreachable, errc::protocol_error, errc::access_denied)) << why;
 }
 

@@ -117,6 +117,11 @@ descriptor listener::accept() const {
   return accepted;
 }
 
+descriptor listener::accept_now() const {
+  pollfd somebody{fd_.get(), POLLIN, 0};
+  return ::poll(&somebody, 1, 0) == 1 ? accept() : descriptor();
+}
+
 std::vector<descriptor> listener::fill_queue() const {
   std::vector<descriptor> crowd;
   sockaddr_storage there{};
@@ -270,6 +275,7 @@ extern "C" ssize_t send(int fd, const void* data, size_t size, int flags) {
     const std::lock_guard lock(cremone::test::the_hooks().mutex);
     hook = cremone::test::the_hooks().send;
   }
+  EXPECT_EQ(flags, MSG_NOSIGNAL | MSG_DONTWAIT) << "it may block, or end the program";
   if (hook) {
     const ssize_t allowed = hook(fd, {static_cast<const char*>(data), size});
     if (allowed < 0) {

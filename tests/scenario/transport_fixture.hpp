@@ -71,6 +71,8 @@ class listener {
   [[nodiscard]] endpoint where() const;
   /// The next connection. One that does not come fails the test.
   [[nodiscard]] descriptor accept() const;
+  /// A connection that is there already; or none.
+  [[nodiscard]] descriptor accept_now() const;
   /// Connections that nobody accepts, until whoever comes next has to wait. For a small backlog.
   [[nodiscard]] std::vector<descriptor> fill_queue() const;
 

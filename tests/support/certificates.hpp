@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Certificates for tests of TLS, made by the `openssl` tool: an authority, a server on the loopback, a client, and an
-// authority that signed neither.
+// Certificates for the tests of TLS, made by the `openssl` program. Knows nothing of who uses them.
 #pragma once
+
+#include "support/temp_directory.hpp"
 
 #include <string>
 
 namespace cremone::test {
 
-/// Files in PEM. Throws when they cannot be made, which fails the test.
-struct certificates {
-  /// `directory` must exist, and outlive the use of the files.
-  explicit certificates(const std::string& directory);
+/// PEM files in a directory of their own, gone with it. A failure of the program is thrown.
+class certificates {
+ public:
+  certificates();
 
-  std::string ca;
-  std::string server_cert;  ///< for 127.0.0.1 and for "server.test"
-  std::string server_key;
-  std::string client_cert;
-  std::string client_key;
-  std::string other_ca;  ///< signed none of these
+  [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
+
+  // Each has NAME.pem and NAME.key. The first two are authorities, the others are signed by `ca` unless it is said.
+  static constexpr const char* ca = "ca";
+  static constexpr const char* other_ca = "other_ca";
+  static constexpr const char* server = "server";            ///< localhost, 127.0.0.1
+  static constexpr const char* named_server = "named";       ///< localhost only
+  static constexpr const char* expired_server = "expired";   ///< localhost, 127.0.0.1, until yesterday
+  static constexpr const char* self_signed = "self_signed";  ///< localhost, 127.0.0.1
+  static constexpr const char* client = "client";
+  static constexpr const char* other_client = "other_client";  ///< signed by other_ca
+  static constexpr const char* encrypted = "encrypted";        ///< a client whose key wants a password
+
+  [[nodiscard]] std::string pem(const char* name) const { return file(std::string(name) + ".pem"); }
+  [[nodiscard]] std::string key(const char* name) const { return file(std::string(name) + ".key"); }
+
+ private:
+  void make(const char* name, const std::string& signer, const std::string& names, int days = 2) const;
+  void run(const std::string& arguments) const;
+
+  temp_directory directory_;
 };
 
 }  // namespace cremone::test

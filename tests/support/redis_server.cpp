@@ -74,7 +74,7 @@ resp redis_link::hear() {
 
 redis_server::redis_server(redis_options options) : options_(std::move(options)) {
   if (options_.tls) {
-    certificates_.emplace(directory_.path());
+    certificates_.emplace();
   }
   for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
     choose_ports();
@@ -112,9 +112,9 @@ std::vector<std::string> redis_server::arguments() const {
                                     "64"};
   if (options_.tls) {
     const std::vector<std::string> tls = {"--tls-port",         std::to_string(tls_port_),
-                                          "--tls-cert-file",    certificates_->server_cert,
-                                          "--tls-key-file",     certificates_->server_key,
-                                          "--tls-ca-cert-file", certificates_->ca,
+                                          "--tls-cert-file",    certificates_->pem(certificates::server),
+                                          "--tls-key-file",     certificates_->key(certificates::server),
+                                          "--tls-ca-cert-file", certificates_->pem(certificates::ca),
                                           "--tls-auth-clients", "optional"};
     words.insert(words.end(), tls.begin(), tls.end());
   }
@@ -157,7 +157,7 @@ std::string redis_server::url_as(const std::string& credentials, int db, const s
 
 std::string redis_server::tls_url(int db, const std::string& more) const {
   return "rediss://127.0.0.1:" + std::to_string(tls_port_) + "/" + std::to_string(db) +
-         "?layout=classic&ca=" + certificates_->ca + more;
+         "?layout=classic&ca=" + certificates_->pem(certificates::ca) + more;
 }
 
 std::string redis_server::unix_url(int db, const std::string& more) const {

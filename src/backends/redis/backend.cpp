@@ -29,7 +29,7 @@ std::optional<fence_token> token_in(const reply& r) {
   std::uint64_t n = 0;
   const char* const end = r.text.data() + r.text.size();
   const auto [stop, failed] = std::from_chars(r.text.data(), end, n);
-  if (!r.is(kind::text) || failed != std::errc() || stop != end || n >= fence_token::limit) {
+  if (!r.is(kind::text) || failed != std::errc() || stop != end || n == 0 || n >= fence_token::limit) {
     return std::nullopt;
   }
   return fence_token(n);
@@ -80,10 +80,10 @@ error classic_backend::nonsense(std::string_view script, const reply& r) const {
 
 void classic_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
   if (request.mode != mode::exclusive) {
-    return node_->decline({errc::unsupported, "the layout 'classic' knows exclusive locks only"},
-                          [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
-                            reply(self->judge(request, std::move(o)));
-                          });
+    error why(errc::unsupported, "the layout 'classic' knows exclusive locks only");
+    return node_->decline(std::move(why), [reply = std::move(reply)](outcome o) mutable {
+      reply(rejection{.why = std::get<failure>(std::move(o)).why});
+    });
   }
   const std::string value = encode_value(request.owner, request.who);
   const std::string mark = owner_mark(request.owner);
@@ -107,11 +107,13 @@ acquire_answer classic_backend::judge(const acquire_request& request, outcome&& 
   if (r.is(kind::list) && r.items.size() == 3) {
     return judge_refusal(request, r);
   }
-  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer)) {
-    const std::int64_t how = r.items[0].number;
-    if (const auto token = token_in(r.items[1]); token && (how == 1 || how == 2)) {
+  constexpr int first_time = 1;
+  constexpr int again = 2;
+  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer) &&
+      (r.items[0].number == first_time || r.items[0].number == again)) {
+    if (const auto token = token_in(r.items[1])) {
       notices_->leave(request.name, request.owner, true);
-      return grant{.token = *token, .ticket = 0, .repeated = how == 2};
+      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == again};
     }
   }
   return unknown{nonsense("grant", r)};
@@ -124,7 +126,7 @@ acquire_answer classic_backend::judge_refusal(const acquire_request& request, re
   rejection no;
   no.holders.push_back(hold_in(r.items[1], r.items[2]));
   if (request.join && no.holders.front().foreign.empty()) {
-    if (auto denied = notices_->denied()) {
+    if (auto denied = notices_->take_denial()) {
       return rejection{.why = std::move(*denied)};
     }
     notices_->wait(request.name, request.owner, request.wake);
@@ -171,8 +173,12 @@ void classic_backend::force(const lock_name& name, const hold_version& version,
 
 void classic_backend::remove(const lock_name& name, const hold_version& version, std::string_view whose,
                              callback<void(answer)> reply) {
-  // Values here have no versions beyond their owner: another number than 0 is a version that never was.
-  const std::string holder = version.seq == 0 ? version.owner.hex() : "-";
+  if (version.seq != 0) {  // values here have no versions beyond their owner
+    return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
+      reply(as_answer(std::get<failure>(std::move(o))));
+    });
+  }
+  const std::string holder = version.owner.hex();
   const std::string channel = notices_->channel_of(bucket_of(name.str()));
   const std::array<std::string_view, 4> arguments = {name.str(), holder, channel, whose};
   node_->run(scripts().force, arguments, 1, longest_limit, {},

@@ -64,12 +64,6 @@ void node::run(const script& s, std::span<const std::string_view> arguments, std
               });
 }
 
-void node::decline(error why, callback<void(outcome)> answer) {
-  line_->decline(std::move(why), [self = shared_from_this(), answer = std::move(answer)](response r) mutable {
-    self->finish(std::move(answer), std::move(r));
-  });
-}
-
 void node::command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                    callback<void(outcome)> answer) {
   std::string bytes;
@@ -78,6 +72,12 @@ void node::command(std::span<const std::string_view> words, std::chrono::millise
               [self = shared_from_this(), answer = std::move(answer)](response r) mutable {
                 self->finish(std::move(answer), std::move(r));
               });
+}
+
+void node::decline(error why, callback<void(outcome)> answer) {
+  line_->decline(std::move(why), [answer = std::move(answer)](response r) mutable {
+    answer(failure{std::move(r.why), true});
+  });
 }
 
 void node::finish(callback<void(outcome)> answer, response&& r) {

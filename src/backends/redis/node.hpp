@@ -44,11 +44,11 @@ class node : public std::enable_shared_from_this<node> {
   void run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
            std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer);
 
-  /// Answers with this failure, and that nothing was done.
-  void decline(error why, callback<void(outcome)> answer);
-
   void command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                callback<void(outcome)> answer);
+
+  /// Answers as if the server had refused, without asking it.
+  void decline(error why, callback<void(outcome)> answer);
 
  private:
   void finish(callback<void(outcome)> answer, response&& r);

@@ -124,14 +124,12 @@ void notices::tell_one(const lock_name& name) {
   }
 }
 
-/// A subscription is in force. What was released before that was told to nobody here: each lock's first asks again.
-void notices::confirmed(const std::string& channel) {
+void notices::tell_first_of_each(const std::string* channel) {
   std::vector<std::shared_ptr<hint_sink>> all;
   {
     const std::lock_guard lock(mutex_);
-    denied_.reset();
     for (const auto& [name, who] : crowds_) {
-      if (channel_of(who.bucket) == channel) {
+      if (channel == nullptr || channel_of(who.bucket) == *channel) {
         if (auto sink = next_of(name)) {
           all.push_back(std::move(sink));
         }
@@ -163,9 +161,11 @@ void notices::received(reply&& r) {
   using kind = reply::kind;
   if (r.is(kind::error)) {
     const complaint said = understand(r.text, to_.node);
-    const std::lock_guard lock(mutex_);
-    denied_ = error(said.code, said.detail);
-    return;
+    {
+      const std::lock_guard lock(mutex_);
+      denied_ = error(said.code, said.detail);
+    }
+    return tell_first_of_each(nullptr);  // so that they hear of it when they ask
   }
   const bool event =
       r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::text) && r.items[1].is(kind::text);
@@ -173,7 +173,8 @@ void notices::received(reply&& r) {
     return tell_one(lock_name(std::move(r.items[2].text)));
   }
   if (event && r.items[0].text == "subscribe") {
-    return confirmed(r.items[1].text);
+    // From now on. What was released before was told to nobody here.
+    return tell_first_of_each(&r.items[1].text);
   }
   std::shared_ptr<session> s;
   {
@@ -188,9 +189,12 @@ void notices::down(const error& /*why*/) {
   connection_.reset();
 }
 
-std::optional<error> notices::denied() const {
+std::optional<error> notices::take_denial() {
   const std::lock_guard lock(mutex_);
-  return denied_;
+  if (denied_) {
+    wanted_.assign(bucket_count, false);
+  }
+  return std::exchange(denied_, std::nullopt);
 }
 
 void notices::close() noexcept {

@@ -38,8 +38,9 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   /// It waits no more. `served`: it has the lock; else, if it was told of a release and left, the next is told instead.
   void leave(const lock_name& name, const owner_id& owner, bool served);
 
-  /// Why no notice can come, when the server denies the subscription.
-  [[nodiscard]] std::optional<error> denied() const;
+  /// Why no notice can come, when the server has denied the subscription. Said once: whoever waits next asks the server
+  /// again, which may have been told better meanwhile.
+  [[nodiscard]] std::optional<error> take_denial();
 
   void close() noexcept;
 
@@ -60,7 +61,8 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   void down(const error& why) override;
 
   void subscribe(std::uint32_t bucket);
-  void confirmed(const std::string& channel);
+  /// Lets the first of each lock ask again; of all locks, or of those whose notices come on this channel.
+  void tell_first_of_each(const std::string* channel);
   void tell_one(const lock_name& name);
   [[nodiscard]] std::shared_ptr<hint_sink> next_of(const lock_name& name);
 
@@ -71,7 +73,7 @@ class notices final : public session_user, public std::enable_shared_from_this<n
 
   std::atomic<std::size_t> waiting_ = 0;  // so that those who never wait pay nothing
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   bool closed_ = false;
   std::shared_ptr<session> session_;
   std::shared_ptr<connection> connection_;
