@@ -9,11 +9,10 @@
 
 namespace cremone::test {
 
-/// PEM files in a directory of their own, gone with it. A failure of the program is thrown.
+/// PEM files in a directory of their own, gone with it, each made when it is first asked for. A failure of the program is
+/// thrown. For one thread.
 class certificates {
  public:
-  certificates();
-
   [[nodiscard]] std::string file(const std::string& name) const { return directory_.file(name); }
 
   // Each has NAME.pem and NAME.key. The first two are authorities, the others are signed by `ca` unless it is said.
@@ -27,11 +26,12 @@ class certificates {
   static constexpr const char* other_client = "other_client";  ///< signed by other_ca
   static constexpr const char* encrypted = "encrypted";        ///< a client whose key wants a password
 
-  [[nodiscard]] std::string pem(const char* name) const { return file(std::string(name) + ".pem"); }
-  [[nodiscard]] std::string key(const char* name) const { return file(std::string(name) + ".key"); }
+  [[nodiscard]] std::string pem(const std::string& name) const { return made(name, ".pem"); }
+  [[nodiscard]] std::string key(const std::string& name) const { return made(name, ".key"); }
 
  private:
-  void make(const char* name, const std::string& signer, const std::string& names, int days = 2) const;
+  [[nodiscard]] std::string made(const std::string& name, const char* ending) const;
+  void make(const std::string& name, const std::string& signer, const std::string& names, int days) const;
   void run(const std::string& arguments) const;
 
   temp_directory directory_;
