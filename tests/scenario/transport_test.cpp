@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -301,6 +302,23 @@ TEST_F(Transport, SaysThatANameIsUnknown) {
   const auto why = end();
   EXPECT_EQ(why.code(), errc::unreachable);
   EXPECT_EQ(why.detail(), "cannot resolve 'no.such.host.invalid': Name or service not known");
+}
+
+TEST_F(Transport, SaysThatThereIsNoThreadToLookUpAName) {
+  calls_.on_lookup([](const std::string&) { return system_calls::lookup_answer{EAI_NONAME, {}}; });
+  settle();  // the loop has its own
+  // No address space has room for a stack like this.
+  pthread_attr_t usual;
+  pthread_attr_t vast;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&vast), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&vast, std::size_t{1} << 60), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&vast), 0);
+  const auto link = open({"some.host", 1, "", {}});
+  const auto why = end();
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(why.code(), errc::unreachable);
+  EXPECT_THAT(why.detail(), StartsWith("cannot resolve 'some.host': no thread for it: "));
 }
 
 TEST_F(Transport, TriesTheAddressesOfANameInOrder) {
