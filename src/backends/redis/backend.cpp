@@ -147,6 +147,8 @@ void classic_backend::release(const release_request& request, callback<void(answ
 
 answer classic_backend::judge_removal(std::string_view script, outcome&& o) const {
   if (auto* f = std::get_if<failure>(&o)) {
+    // These scripts write once, at the end: whoever is denied a command has changed nothing.
+    f->nothing_done = f->nothing_done || f->why.code() == errc::access_denied;
     return as_answer(std::move(*f));
   }
   const auto& r = std::get<reply>(o);
