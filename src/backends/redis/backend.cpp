@@ -79,6 +79,12 @@ error classic_backend::nonsense(std::string_view script, const reply& r) const {
 }
 
 void classic_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
+  if (request.mode != mode::exclusive) {
+    error why(errc::unsupported, "the layout 'classic' knows exclusive locks only");
+    return node_->decline(std::move(why), [reply = std::move(reply)](outcome o) mutable {
+      reply(rejection{.why = std::get<failure>(std::move(o)).why});
+    });
+  }
   const std::string value = encode_value(request.owner, request.who);
   const std::string mark = owner_mark(request.owner);
   const std::string ttl = std::to_string(request.ttl.count());
@@ -165,8 +171,12 @@ void classic_backend::force(const lock_name& name, const hold_version& version,
 
 void classic_backend::remove(const lock_name& name, const hold_version& version, std::string_view whose,
                              callback<void(answer)> reply) {
-  // Values here have no versions beyond their owner: another number than 0 is a version that never was.
-  const std::string holder = version.seq == 0 ? version.owner.hex() : "-";
+  if (version.seq != 0) {  // values here have no versions beyond their owner
+    return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
+      reply(as_answer(std::get<failure>(std::move(o))));
+    });
+  }
+  const std::string holder = version.owner.hex();
   const std::string channel = notices_->channel_of(bucket_of(name.str()));
   const std::array<std::string_view, 4> arguments = {name.str(), holder, channel, whose};
   node_->run(scripts().force, arguments, 1, longest_limit, {},

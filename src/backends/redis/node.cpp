@@ -74,6 +74,12 @@ void node::command(std::span<const std::string_view> words, std::chrono::millise
               });
 }
 
+void node::decline(error why, callback<void(outcome)> answer) {
+  line_->decline(std::move(why), [answer = std::move(answer)](response r) mutable {
+    answer(failure{std::move(r.why), true});
+  });
+}
+
 void node::finish(callback<void(outcome)> answer, response&& r) {
   if (r.what != fate::answered) {
     return answer(failure{std::move(r.why), r.what == fate::not_sent});

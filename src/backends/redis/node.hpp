@@ -47,6 +47,9 @@ class node : public std::enable_shared_from_this<node> {
   void command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                callback<void(outcome)> answer);
 
+  /// Answers as if the server had refused, without asking it.
+  void decline(error why, callback<void(outcome)> answer);
+
  private:
   void finish(callback<void(outcome)> answer, response&& r);
   void name_rights(callback<void(outcome)> answer, failure f);

@@ -45,6 +45,16 @@ void pipeline::send_again(std::string bytes, std::chrono::milliseconds limit, or
          true);
 }
 
+void pipeline::decline(error why, callback<void(response)> answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ != state::closed) {
+      return refuse(std::move(answer), std::move(why));
+    }
+  }
+  answer(not_sent(std::move(why)));
+}
+
 error pipeline::too_many() const {
   return {errc::unreachable, node_ + " has not answered " + std::to_string(most_outstanding) +
                                  " requests yet; this one was not sent"};
@@ -55,15 +65,15 @@ void pipeline::submit(request r, bool again) {
   {
     const std::lock_guard lock(mutex_);
     if (state_ == state::down) {
-      return refuse(std::move(r), trouble_);
+      return refuse(std::move(r.answer), trouble_);
     }
     if (state_ != state::closed) {
       if (again && released_since(r.tag.owner)) {
-        return refuse(std::move(r),
+        return refuse(std::move(r.answer),
                       {errc::unreachable, "the lock was given up before it could be asked for again"});
       }
       if (sent_.size() + waiting_.size() >= most_outstanding) {
-        return refuse(std::move(r), too_many());
+        return refuse(std::move(r.answer), too_many());
       }
       watch(r.due);
       if (state_ == state::connecting) {
@@ -90,8 +100,8 @@ void pipeline::put(request&& r) {
 }
 
 /// With the mutex held. Answered later, on the executor.
-void pipeline::refuse(request&& r, error why) {
-  refused_.emplace_back(std::move(r.answer), std::move(why));
+void pipeline::refuse(callback<void(response)> answer, error why) {
+  refused_.emplace_back(std::move(answer), std::move(why));
   if (refused_.size() == 1) {
     env_->post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) {

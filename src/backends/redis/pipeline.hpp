@@ -66,6 +66,9 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   void send_again(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
                   callback<void(response)> answer);
 
+  /// Answers a request that need not be sent to be refused, as if the server had: on the executor.
+  void decline(error why, callback<void(response)> answer);
+
   void close() noexcept;
 
  private:
@@ -85,7 +88,7 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
 
   void submit(request r, bool again);
   void put(request&& r);
-  void refuse(request&& r, error why);
+  void refuse(callback<void(response)> answer, error why);
   void answer_refused();
   void watch(instant due);
   void sweep();
