@@ -182,7 +182,8 @@ std::string replies_in(std::string_view bytes, std::size_t piece) {
       const auto next = reader.next();
       if (!next) {
         check(next.error());
-        CREMONE_CHECK(!reader.next());  // and so for ever
+        const auto still = reader.next();
+        CREMONE_CHECK(!still);  // and so for ever
         return seen + "garbled";
       }
       if (!*next) {

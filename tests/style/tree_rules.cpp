@@ -367,7 +367,7 @@ std::optional<std::size_t> is_too_long(const source& file) {
 }  // namespace
 
 const std::vector<std::string_view>& checked_folders() {
-  static const names folders = {"include/", "src/", "cli/", "tests/", "bench/", "examples/"};
+  static const names folders = {"include/", "src/", "cli/", "tests/", "bench/", "fuzz/", "examples/"};
   return folders;
 }
 
