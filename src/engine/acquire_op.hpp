@@ -71,8 +71,9 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   callback<void(result<lease>)> done_;
   hold_version victim_;
   grant granted_;
-  rejection last_no_;      // for the message
-  bool recalled_ = false;  // what earlier processes saw is in the table
+  rejection last_no_{
+      .why = error(errc::unreachable)};  // for the message; until there is one, nobody was reached
+  bool recalled_ = false;                // what earlier processes saw is in the table
   bool registered_ = false;
   std::unique_ptr<timer> timer_;
 };

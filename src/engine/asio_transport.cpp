@@ -42,12 +42,8 @@ void loop_gate::shut() noexcept {
 
 boost::asio::execution_context::id live_links::id;
 
-live_links::live_links(boost::asio::execution_context& loop)
-    : service(loop), gate_(std::make_shared<loop_gate>(static_cast<boost::asio::io_context&>(loop))) {}
-
-boost::asio::io_context& live_links::loop() noexcept {
-  return static_cast<boost::asio::io_context&>(context());
-}
+live_links::live_links(boost::asio::io_context& loop)
+    : service(loop), loop_(loop), gate_(std::make_shared<loop_gate>(loop)) {}
 
 void live_links::shutdown() noexcept {
   gate_->shut();

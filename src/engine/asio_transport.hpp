@@ -39,17 +39,18 @@ class live_links final : public boost::asio::execution_context::service {
  public:
   static boost::asio::execution_context::id id;  // Asio's name for it
 
-  explicit live_links(boost::asio::execution_context& loop);
+  explicit live_links(boost::asio::io_context& loop);
 
   void add(std::shared_ptr<asio_link> link) { links_.insert(std::move(link)); }
   void remove(const std::shared_ptr<asio_link>& link) { links_.erase(link); }
 
-  [[nodiscard]] boost::asio::io_context& loop() noexcept;
+  [[nodiscard]] boost::asio::io_context& loop() noexcept { return loop_; }
   [[nodiscard]] const std::shared_ptr<loop_gate>& gate() const noexcept { return gate_; }
 
  private:
   void shutdown() noexcept override;
 
+  boost::asio::io_context& loop_;
   std::shared_ptr<loop_gate> gate_;
   std::set<std::shared_ptr<asio_link>> links_;
 };

@@ -41,6 +41,9 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
 }
 
 std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::nanoseconds> silent) {
+  if (no.holders.empty() && no.why == errc::unreachable) {
+    return "was asked for, and the store has not answered";
+  }
   if (no.holders.empty()) {
     return no.place.value_or(1) > 0 ? "is promised to others who wait for it" : "was not free";
   }

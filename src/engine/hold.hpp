@@ -57,6 +57,7 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
   std::optional<std::stop_source> stop;  // made when first asked for
   std::vector<callback<void(const error&)>> on_lost;
   std::optional<error> loss;  // why, once lost
+  std::string trouble;        // why the last renewal did not succeed; empty when it did
 
   /// A copy of dog.deadline() that `held()` reads without the mutex; instant::min() once it is over.
   std::atomic<instant> deadline;

@@ -94,9 +94,9 @@ error ran_out(const hold& h) {
     return {errc::lost,
             "lock '" + h.name.str() + "' was held for its max_hold of " + describe_time(h.max_hold)};
   }
-  return {errc::lost, "the lease of lock '" + h.name.str() +
-                          "' ran out: no renewal succeeded within its ttl of " +
-                          std::to_string(h.ttl.count()) + " ms"};
+  return {errc::lost,
+          "the lease of lock '" + h.name.str() + "' ran out: no renewal succeeded within its ttl of " +
+              std::to_string(h.ttl.count()) + " ms" + (h.trouble.empty() ? "" : "; " + h.trouble)};
 }
 
 error taken_away(const hold& h, const std::string& detail) {
@@ -162,17 +162,18 @@ void keeper::answered(const batch& b, const std::vector<answer>& answers) {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       hold& h = *b.holds[i];
       verdict v = verdict::nothing;
-      std::string detail;
       if (std::holds_alternative<done>(answers[i])) {
+        h.trouble.clear();
         v = h.dog.renewed(now);
       } else if (const auto* no = std::get_if<refused>(&answers[i])) {
+        h.trouble = no->why.detail();
         v = h.dog.refused(now, no->why.code());
-        detail = no->why.detail();
       } else {
+        h.trouble = std::get<unknown>(answers[i]).why.detail();
         v = h.dog.unknown(now);
       }
       if (v == verdict::lost) {
-        lose(h, now >= h.dog.deadline() ? ran_out(h) : taken_away(h, detail));
+        lose(h, now >= h.dog.deadline() ? ran_out(h) : taken_away(h, h.trouble));
         lost.push_back(b.holds[i]);
       } else if (h.dog.state() == life::held && h.is_linked()) {
         requeue(h);

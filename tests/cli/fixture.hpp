@@ -19,7 +19,7 @@ namespace cremone::test {
 
 class Tool : public ::testing::Test {
  protected:
-  [[nodiscard]] std::string url() const { return "sqlite://" + dir.file("locks.db"); }
+  [[nodiscard]] virtual std::string url() const { return "sqlite://" + dir.file("locks.db"); }
 
   /// The surroundings of this test's store.
   [[nodiscard]] surroundings here() const {

@@ -8,6 +8,7 @@
 #include "backends/redis/backend.hpp"
 #include "base/url.hpp"
 #include "engine/asio_env.hpp"
+#include "engine/quorum/quorum.hpp"
 #include "support/redis_server.hpp"
 
 namespace cremone::contract {
@@ -60,7 +61,8 @@ class redis_store final : public store_under_test {
 
   [[nodiscard]] std::shared_ptr<backend> connect(const std::shared_ptr<env>& outside) override {
     const auto real = std::dynamic_pointer_cast<detail::asio_env>(outside);
-    return redis::open_backend(parse_url(Url()).value(), outside, real->network()).value();
+    auto node = redis::open_backend(parse_url(Url()).value(), outside, real->network()).value();
+    return std::make_shared<detail::quorum>(std::vector{std::move(node)});  // as open() does
   }
 };
 

@@ -79,7 +79,7 @@ TEST_F(RedisForeign, AnotherProgramsLockIsRespectedAndShown) {
   const auto listed = locks_.list();
   ASSERT_TRUE(listed);
   EXPECT_TRUE(listed->empty()) << "any string could be a lock: only ours are listed";
-  EXPECT_EQ(server_.ask({"STRLEN", "lock"}).number, 14);
+  EXPECT_EQ(server_.ask({"STRLEN", "lock"}).number, 15);
 }
 
 TEST_F(RedisForeign, ALockWithoutAnEndIsShownWithoutOne) {

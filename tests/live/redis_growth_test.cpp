@@ -137,9 +137,7 @@ TEST_F(RedisGrowth, DoesNotComeFromWaitersThatComeAndGo) {
   const size_of_process before = size_of_process::now();
   wait_in_vain(500);
   expect_no_growth(before);
-  EXPECT_TRUE(wait_for([&] {
-    return server_.ask({"PUBSUB", "CHANNELS"}).items.empty();
-  })) << server_.ask({"PUBSUB", "CHANNELS"}).shown();
+  EXPECT_LE(server_.ask({"PUBSUB", "CHANNELS"}).items.size(), 1U) << "one lock, one channel";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Servers that are not there, are no Redis, do not answer, answer nonsense or are cut off: each result names the server
 // and the cause, comes in time, and what may have been locked is freed as soon as the server can be reached.
 #include "live/redis_fixture.hpp"
+#include "support/crowd.hpp"
 #include "support/scripted_server.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -60,7 +61,8 @@ TEST(RedisNetwork, AServerThatAcceptsAndNeverAnswers) {
   client locks = opened(server.url());
   for (const auto wait : {0ms, 500ms, 3000ms}) {
     const error why = refusal_of(locks, server.node(), {.wait = wait});
-    EXPECT_EQ(why.code(), errc::unreachable) << why;
+    EXPECT_THAT(why.code(), AnyOf(errc::unreachable, errc::timed_out)) << why;
+    EXPECT_THAT(why.message(), AnyOf(HasSubstr("let us in"), HasSubstr("connecting"), HasSubstr("answer")));
   }
   const auto seen = locks.inspect("lock");
   ASSERT_FALSE(seen);
@@ -76,7 +78,7 @@ TEST(RedisNetwork, AServerThatLetsUsInAndThenNeverAnswers) {
   client locks = opened(server.url());
   for (const auto wait : {0ms, 500ms, 3000ms}) {
     const error why = refusal_of(locks, server.node(), {.wait = wait});
-    EXPECT_EQ(why.code(), errc::outcome_unknown) << why;
+    EXPECT_THAT(why.code(), AnyOf(errc::outcome_unknown, errc::timed_out)) << why;
     EXPECT_THAT(why.message(), HasSubstr("answer"));
   }
   const auto seen = locks.inspect("lock");
@@ -85,25 +87,40 @@ TEST(RedisNetwork, AServerThatLetsUsInAndThenNeverAnswers) {
 }
 
 TEST(RedisNetwork, RepliesOfTheWrongShape) {
-  for (const std::string says :
-       {"+OK\r\n", ":1\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n",
-        "*2\r\n:1\r\n$1\r\nx\r\n", "*2\r\n:1\r\n$20\r\n99999999999999999999\r\n", "*2\r\n:7\r\n$1\r\n1\r\n",
-        "*2\r\n$1\r\n1\r\n$1\r\n1\r\n", "*3\r\n:0\r\n:5\r\n:100\r\n", "*3\r\n:0\r\n$1\r\nx\r\n$1\r\nx\r\n",
-        "*2\r\n:0\r\n$1\r\nx\r\n", "*1\r\n*1\r\n*1\r\n:1\r\n", "-\r\n", "-WHAT is this\r\n",
-        "*2\r\n:1\r\n-ERR inside\r\n"}) {
-    SCOPED_TRACE(says);
-    scripted_server server([&](const words& command) { return is_script(command) ? says : "+PONG\r\n"; });
-    const error why = refusal(server.url(), server.node());
-    EXPECT_EQ(why.code(), errc::protocol_error);
-    client locks = opened(server.url());
-    const auto seen = locks.inspect("lock");
-    if (!seen) {
-      expect_names(seen.error(), server.node());
-    }
-    const auto all = locks.list();
-    ASSERT_FALSE(all);
-    expect_names(all.error(), server.node());
-  }
+  const words shapes = {"+OK\r\n",
+                        ":1\r\n",
+                        "$-1\r\n",
+                        "*-1\r\n",
+                        "*0\r\n",
+                        "*1\r\n:1\r\n",
+                        "*2\r\n:1\r\n:1\r\n",
+                        "*2\r\n:1\r\n$1\r\nx\r\n",
+                        "*2\r\n:1\r\n$20\r\n99999999999999999999\r\n",
+                        "*2\r\n:7\r\n$1\r\n1\r\n",
+                        "*2\r\n$1\r\n1\r\n$1\r\n1\r\n",
+                        "*3\r\n:0\r\n:5\r\n:100\r\n",
+                        "*3\r\n:0\r\n$1\r\nx\r\n$1\r\nx\r\n",
+                        "*2\r\n:0\r\n$1\r\nx\r\n",
+                        "*1\r\n*1\r\n*1\r\n:1\r\n",
+                        "-\r\n",
+                        "-WHAT is this\r\n",
+                        "*2\r\n:1\r\n-ERR inside\r\n"};
+  crowd(
+      shapes.size(),
+      [&](std::size_t i) {  // each takes a second: what it may have locked is cleared away in vain
+        const std::string& says = shapes[i];
+        SCOPED_TRACE(says);
+        scripted_server server([&](const words& command) { return is_script(command) ? says : "+PONG\r\n"; });
+        const error why = refusal(server.url(), server.node());
+        EXPECT_EQ(why.code(), errc::protocol_error);
+        client locks = opened(server.url());
+        if (const auto seen = locks.inspect("lock"); !seen) {  // some of these are proper answers to that
+          expect_names(seen.error(), server.node());
+        }
+        const auto all = locks.list();
+        ASSERT_FALSE(all);
+        expect_names(all.error(), server.node());
+      });
 }
 
 TEST(RedisNetwork, BytesThatAreNoReplies) {

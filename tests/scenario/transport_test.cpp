@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -193,6 +194,60 @@ TEST_P(TransportOver, SendsAtOnceWhatManyThreadsPutWhileBytesAreReceived) {
   EXPECT_EQ(sends, 1);
 }
 
+TEST_P(TransportOver, LeavesTheRestToTheLoopWhenBytesAreReceivedDuringAFlush) {
+  signal_once link_is_known;
+  signal_once in_send;
+  signal_once receiving;
+  signal_once flushed;
+  std::mutex mutex;
+  std::vector<std::pair<std::thread::id, std::string>> sends;
+  calls_.on_send([&](int, std::string_view bytes) {
+    {
+      const std::lock_guard lock(mutex);
+      sends.emplace_back(std::this_thread::get_id(), bytes);
+    }
+    in_send.set();
+    EXPECT_TRUE(receiving.wait());
+    return static_cast<ssize_t>(bytes.size());
+  });
+  std::shared_ptr<connection> link;
+  events_->on_received = [&](std::string_view) {
+    EXPECT_TRUE(link_is_known.wait());
+    link->put("second");
+    receiving.set();
+    EXPECT_TRUE(flushed.wait()) << "the flush waits for the events";
+    link->put("third");
+  };
+  link = open(server_->where());
+  link_is_known.set();
+  const auto peer = server_->accept();
+  ASSERT_TRUE(opened());
+  std::thread sender([&] {
+    link->put("first");
+    link->flush();
+    flushed.set();
+  });
+  ASSERT_TRUE(in_send.wait());
+  write_all(peer, "?");
+  EXPECT_EQ(read_exactly(peer, 16), "firstsecondthird");
+  sender.join();
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(sends.size(), 2U);
+  EXPECT_EQ(sends[1], std::pair(events_->threads().front(), std::string("secondthird")));
+}
+
+TEST_P(TransportOver, EndsWhenTheKernelRefusesToSend) {
+  calls_.on_send([&](int, std::string_view) -> ssize_t { return -ENOBUFS; });
+  const auto link = open(server_->where());
+  const auto peer = server_->accept();
+  ASSERT_TRUE(opened());
+  link->put("x");
+  link->flush();
+  EXPECT_EQ(end().code(), errc::unreachable);
+  EXPECT_EQ(end().detail(),
+            "lost the connection to " + server_->where().shown() + ": No buffer space available");
+}
+
 TEST_P(TransportOver, SendsWhatIsPutWhenItOpensAndNothingPutBefore) {
   std::shared_ptr<connection> link;
   signal_once link_is_known;
@@ -301,6 +356,23 @@ TEST_F(Transport, SaysThatANameIsUnknown) {
   const auto why = end();
   EXPECT_EQ(why.code(), errc::unreachable);
   EXPECT_EQ(why.detail(), "cannot resolve 'no.such.host.invalid': Name or service not known");
+}
+
+TEST_F(Transport, SaysThatThereIsNoThreadToLookUpAName) {
+  calls_.on_lookup([](const std::string&) { return system_calls::lookup_answer{EAI_NONAME, {}}; });
+  settle();  // the loop has its own
+  // No address space has room for a stack like this.
+  pthread_attr_t usual;
+  pthread_attr_t vast;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&vast), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&vast, std::size_t{1} << 60), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&vast), 0);
+  const auto link = open({"some.host", 1, "", {}});
+  const auto why = end();
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(why.code(), errc::unreachable);
+  EXPECT_THAT(why.detail(), StartsWith("cannot resolve 'some.host': no thread for it: "));
 }
 
 TEST_F(Transport, TriesTheAddressesOfANameInOrder) {

@@ -88,15 +88,16 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
   const std::string value = encode_value(request.owner, request.who);
   const std::string mark = owner_mark(request.owner);
   const std::string ttl = std::to_string(request.ttl.count());
-  const std::string bucket = std::to_string(bucket_of(request.name.str()));
-  const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl, bucket, mark};
+  const std::uint32_t bucket = bucket_of(request.name.str());
+  const std::string bucket_text = std::to_string(bucket);
+  const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl,
+                                                     bucket_text,        mark};
   node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {number_of(request.owner), false},
-             [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
-               reply(self->judge(request, std::move(o)));
-             });
+             [self = shared_from_this(), &request, heard = notices_->heard(bucket), reply = std::move(reply)](
+                 outcome o) mutable { reply(self->judge(request, heard, std::move(o))); });
 }
 
-acquire_answer classic_backend::judge(const acquire_request& request, outcome&& o) {
+acquire_answer classic_backend::judge(const acquire_request& request, std::uint32_t heard, outcome&& o) {
   if (auto* f = std::get_if<failure>(&o)) {
     if (f->nothing_done) {
       return rejection{.why = std::move(f->why)};
@@ -105,7 +106,7 @@ acquire_answer classic_backend::judge(const acquire_request& request, outcome&& 
   }
   auto& r = std::get<reply>(o);
   if (r.is(kind::list) && r.items.size() == 3) {
-    return judge_refusal(request, r);
+    return judge_refusal(request, heard, r);
   }
   constexpr int first_time = 1;
   constexpr int again = 2;
@@ -119,7 +120,7 @@ acquire_answer classic_backend::judge(const acquire_request& request, outcome&& 
   return unknown{nonsense("grant", r)};
 }
 
-acquire_answer classic_backend::judge_refusal(const acquire_request& request, reply& r) {
+acquire_answer classic_backend::judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r) {
   if (!r.items[1].is(kind::text) || !r.items[2].is(kind::integer)) {
     return unknown{nonsense("grant", r)};
   }
@@ -129,7 +130,13 @@ acquire_answer classic_backend::judge_refusal(const acquire_request& request, re
     if (auto denied = notices_->take_denial()) {
       return rejection{.why = std::move(*denied)};
     }
-    notices_->wait(request.name, request.owner, request.wake);
+    const bool fresh = notices_->wait(request.name, request.owner, request.wake);
+    if (fresh && notices_->heard(bucket_of(request.name.str())) != heard) {
+      // Something was released since we asked, this lock perhaps, and nobody knew yet that we wait for it.
+      if (const auto sink = request.wake.lock()) {
+        sink->hint();
+      }
+    }
   }
   return no;
 }
@@ -147,6 +154,8 @@ void classic_backend::release(const release_request& request, callback<void(answ
 
 answer classic_backend::judge_removal(std::string_view script, outcome&& o) const {
   if (auto* f = std::get_if<failure>(&o)) {
+    // These scripts write once, at the end: whoever is denied a command has changed nothing.
+    f->nothing_done = f->nothing_done || f->why.code() == errc::access_denied;
     return as_answer(std::move(*f));
   }
   const auto& r = std::get<reply>(o);

@@ -48,8 +48,8 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   struct renewing;
   struct listing;
 
-  [[nodiscard]] acquire_answer judge(const acquire_request& request, outcome&& o);
-  [[nodiscard]] acquire_answer judge_refusal(const acquire_request& request, reply& r);
+  [[nodiscard]] acquire_answer judge(const acquire_request& request, std::uint32_t heard, outcome&& o);
+  [[nodiscard]] acquire_answer judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r);
   [[nodiscard]] answer judge_removal(std::string_view script, outcome&& o) const;
   void remove(const lock_name& name, const hold_version& version, std::string_view whose,
               callback<void(answer)> reply);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/notices.hpp"
 
-#include "backends/redis/digest.hpp"
 #include "backends/redis/errors.hpp"
 
 #include <algorithm>
@@ -18,17 +17,19 @@ notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const n
 
 std::string notices::channel_of(std::uint32_t bucket) const { return channels_ + std::to_string(bucket); }
 
-void notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink) {
+bool notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink) {
   std::shared_ptr<connection> by;
+  bool fresh = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
-      return;
+      return false;
     }
     auto& [bucket, in_order] = crowds_[name];
     const auto known =
         std::find_if(in_order.begin(), in_order.end(), [&](const waiter& w) { return w.owner == owner; });
-    if (known != in_order.end()) {
+    fresh = known == in_order.end();
+    if (!fresh) {
       known->sink = std::move(sink);
       known->told = false;
     } else {
@@ -49,6 +50,7 @@ void notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<h
   if (by) {
     by->flush();
   }
+  return fresh;
 }
 
 /// With the mutex held. Without a connection it waits for the next one.
@@ -110,7 +112,12 @@ std::shared_ptr<hint_sink> notices::next_of(const lock_name& name) {
   return nullptr;
 }
 
-void notices::tell_one(const lock_name& name) {
+void notices::released(const std::string& channel, const lock_name& name) {
+  const std::uint32_t bucket = bucket_of(name.str());
+  if (channel != channel_of(bucket)) {
+    return;  // not from one of ours
+  }
+  ++heard_[bucket];  // before looking who waits: whoever comes later compares
   std::shared_ptr<hint_sink> first;
   {
     const std::lock_guard lock(mutex_);
@@ -170,7 +177,7 @@ void notices::received(reply&& r) {
   const bool event =
       r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::text) && r.items[1].is(kind::text);
   if (event && r.items[0].text == "message" && r.items[2].is(kind::text)) {
-    return tell_one(lock_name(std::move(r.items[2].text)));
+    return released(r.items[1].text, lock_name(std::move(r.items[2].text)));
   }
   if (event && r.items[0].text == "subscribe") {
     // From now on. What was released before was told to nobody here.

@@ -5,11 +5,13 @@
 // decides what to do about it.
 #pragma once
 
+#include "backends/redis/digest.hpp"
 #include "backends/redis/session.hpp"
 
 #include <cremone/backend.hpp>
 #include <cremone/types.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <list>
@@ -31,9 +33,14 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   /// The channel on which releases of this bucket's locks are told; the message is the lock's name.
   [[nodiscard]] std::string channel_of(std::uint32_t bucket) const;
 
+  /// How many releases of this bucket were heard of. Who asks for a lock and is refused compares: notices come by another
+  /// connection than answers, and that of a release right after the refusal may have come before it.
+  [[nodiscard]] std::uint32_t heard(std::uint32_t bucket) const noexcept { return heard_[bucket]; }
+
   /// This owner was refused and waits from now on. The first waiter brings the connection up. Whoever subscribes is told
   /// once when that is confirmed, so that a release in between is not missed.
-  void wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink);
+  /// True when it did not before: only then can it have missed a notice.
+  bool wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink);
 
   /// It waits no more. `served`: it has the lock; else, if it was told of a release and left, the next is told instead.
   void leave(const lock_name& name, const owner_id& owner, bool served);
@@ -63,7 +70,7 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   void subscribe(std::uint32_t bucket);
   /// Lets the first of each lock ask again; of all locks, or of those whose notices come on this channel.
   void tell_first_of_each(const std::string* channel);
-  void tell_one(const lock_name& name);
+  void released(const std::string& channel, const lock_name& name);
   [[nodiscard]] std::shared_ptr<hint_sink> next_of(const lock_name& name);
 
   const std::shared_ptr<env> env_;
@@ -72,6 +79,7 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   const std::string channels_;  // what all channels begin with
 
   std::atomic<std::size_t> waiting_ = 0;  // so that those who never wait pay nothing
+  std::array<std::atomic<std::uint32_t>, bucket_count> heard_{};
 
   std::mutex mutex_;
   bool closed_ = false;

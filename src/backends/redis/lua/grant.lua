@@ -39,6 +39,6 @@ if not fine then
   if granted == 1 then
     redis.call('DEL', KEYS[1])
   end
-  return token
+  return type(token) == 'table' and token or {err = token}  -- Redis 7 makes a text of an error that pcall catches
 end
 return {granted, token}
