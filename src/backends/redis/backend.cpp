@@ -198,7 +198,7 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
   const std::string bucket = std::to_string(bucket_of(name.str()));
   const std::array<std::string_view, 3> arguments = {name.str(), fence_, bucket};
   node_->run(scripts().inspect, arguments, 2, longest_limit, {},
-             [self = shared_from_this(), name, reply = std::move(reply)](outcome o) mutable {
+             [self = shared_from_this(), name = name, reply = std::move(reply)](outcome o) mutable {
                if (auto* f = std::get_if<failure>(&o)) {
                  return reply(std::move(f->why));
                }
