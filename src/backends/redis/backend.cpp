@@ -86,7 +86,7 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
     });
   }
   const std::string value = encode_value(request.owner, request.who);
-  const std::string mark = owner_mark(request.owner);
+  const std::string_view mark = std::string_view(value).substr(0, mark_size);
   const std::string ttl = std::to_string(request.ttl.count());
   const std::uint32_t bucket = bucket_of(request.name.str());
   const std::string bucket_text = std::to_string(bucket);
@@ -198,7 +198,7 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
   const std::string bucket = std::to_string(bucket_of(name.str()));
   const std::array<std::string_view, 3> arguments = {name.str(), fence_, bucket};
   node_->run(scripts().inspect, arguments, 2, longest_limit, {},
-             [self = shared_from_this(), name, reply = std::move(reply)](outcome o) mutable {
+             [self = shared_from_this(), name = name, reply = std::move(reply)](outcome o) mutable {
                if (auto* f = std::get_if<failure>(&o)) {
                  return reply(std::move(f->why));
                }
@@ -209,9 +209,10 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                }
                lock_record seen;
                seen.name = std::move(name);
-               seen.last = token_in(r.items[2]).value_or(fence_token());
                if (constexpr int nothing_there = -2; r.items[0].number != nothing_there) {
                  seen.holders.push_back(hold_in(r.items[1], r.items[0]));
+                 // The bucket's counter: this lock's own token, or, if a neighbour was granted since, a little more.
+                 seen.last = token_in(r.items[2]).value_or(fence_token());
                }
                reply(std::move(seen));
              });

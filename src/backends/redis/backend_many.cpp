@@ -37,7 +37,7 @@ struct classic_backend::renewing {
   void take(std::size_t from, std::size_t count, outcome&& o, const classic_backend& by) {
     const auto* f = std::get_if<failure>(&o);
     const auto* r = std::get_if<redis::reply>(&o);
-    const bool fits = r != nullptr && r->is(kind::list) && r->items.size() == count;
+    const bool fits = r != nullptr && r->is(kind::text) && r->text.size() == count;
     bool last = false;
     {
       const std::lock_guard lock(mutex);
@@ -45,9 +45,9 @@ struct classic_backend::renewing {
         answer& a = answers[from + i];
         if (f != nullptr) {
           a = f->nothing_done ? answer(refused{f->why}) : answer(unknown{f->why});
-        } else if (!fits || !r->items[i].is(kind::integer)) {
+        } else if (!fits || (r->text[i] != '0' && r->text[i] != '1')) {
           a = unknown{by.nonsense("renew", *r)};
-        } else if (r->items[i].number == 1) {
+        } else if (r->text[i] == '1') {
           a = done{};
         } else {
           a = refused{error(errc::lost, "its key has expired or is another's")};
@@ -73,18 +73,23 @@ void classic_backend::renew(std::span<const renewal> items, callback<void(std::v
   for (std::size_t n = 0; n < scripts_needed; ++n) {
     const std::size_t from = n * renewals_per_script;
     const auto some = items.subspan(from, std::min(renewals_per_script, items.size() - from));
-    std::vector<std::string> texts;
+    std::string marks;
+    marks.reserve(some.size() * mark_size);
+    std::vector<std::string> ttls;
     std::vector<std::string_view> arguments;
-    texts.reserve(2 * some.size());
+    ttls.reserve(some.size());
     arguments.reserve(3 * some.size());
     milliseconds limit = longest_limit;
     for (const renewal& item : some) {
       arguments.emplace_back(item.name->str());
-      texts.push_back(owner_mark(item.owner));
-      texts.push_back(std::to_string(item.ttl.count()));
+      append_mark(marks, item.owner);
+      ttls.push_back(std::to_string(item.ttl.count()));
       limit = std::min(limit, answer_limit(item.ttl));
     }
-    arguments.insert(arguments.end(), texts.begin(), texts.end());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      arguments.push_back(std::string_view(marks).substr(i * mark_size, mark_size));
+      arguments.emplace_back(ttls[i]);
+    }
     node_->run(scripts().renew, arguments, some.size(), limit, {},
                [self = shared_from_this(), all, from, count = some.size()](outcome o) {
                  all->take(from, count, std::move(o), *self);
@@ -151,7 +156,8 @@ void classic_backend::pick(const std::shared_ptr<listing>& l, const reply& keys)
                  if (hold.foreign.empty()) {
                    lock_record& lock = l->found[r.items[i].text];
                    lock.name = lock_name(r.items[i].text);
-                   lock.holders.assign(1, std::move(hold));
+                   lock.holders.clear();
+                   lock.holders.push_back(std::move(hold));
                  }
                }
                if (l->cursor == "0") {

@@ -103,7 +103,7 @@ void node::name_rights(callback<void(outcome)> answer, failure f) {
   const std::string channel = to_.prefix + ":classic:free:0";
   const std::array<std::string_view, 3> arguments = {trial, fence, channel};
   line_->send(script_command("EVAL", s.text, arguments, 2), rights_limit, {},
-              [answer = std::move(answer), f = std::move(f), node = to_.node](response r) mutable {
+              [answer = std::move(answer), f = std::move(f), node = to_.node](const response& r) mutable {
                 std::string names;
                 for (const reply& name : r.got.items) {
                   names += " " + printable(name.text);

@@ -61,32 +61,29 @@ error pipeline::too_many() const {
 }
 
 void pipeline::submit(request r, bool again) {
-  std::shared_ptr<connection> by;
-  {
-    const std::lock_guard lock(mutex_);
-    if (state_ == state::down) {
-      return refuse(std::move(r.answer), trouble_);
-    }
-    if (state_ != state::closed) {
-      if (again && released_since(r.tag.owner)) {
-        return refuse(std::move(r.answer),
-                      {errc::unreachable, "the lock was given up before it could be asked for again"});
-      }
-      if (sent_.size() + waiting_.size() >= most_outstanding) {
-        return refuse(std::move(r.answer), too_many());
-      }
-      watch(r.due);
-      if (state_ == state::connecting) {
-        waiting_.push_back(std::move(r));
-        return;
-      }
-      put(std::move(r));
-      by = connection_;
-    }
-  }
-  if (!by) {
+  std::unique_lock lock(mutex_);
+  if (state_ == state::closed) {
+    lock.unlock();
     return r.answer(not_sent(closed_by_us()));  // there may be no executor any more
   }
+  if (state_ == state::down) {
+    return refuse(std::move(r.answer), trouble_);
+  }
+  if (again && released_since(r.tag.owner)) {
+    return refuse(std::move(r.answer),
+                  {errc::unreachable, "the lock was given up before it could be asked for again"});
+  }
+  if (sent_.size() + waiting_.size() >= most_outstanding) {
+    return refuse(std::move(r.answer), too_many());
+  }
+  watch(r.due);
+  if (state_ == state::connecting) {
+    waiting_.push_back(std::move(r));
+    return;
+  }
+  put(std::move(r));
+  const auto by = connection_;
+  lock.unlock();
   by->flush();
 }
 
@@ -242,6 +239,7 @@ void pipeline::sweep() {
     if (unsent > 0) {
       still_connecting = {errc::unreachable,
                           node_ + " cannot be spoken to yet: still connecting" +
+                              (to_.where.tls ? " (does it speak TLS?)" : "") +
                               (trouble_.detail().empty() ? "" : ", after: " + trouble_.detail())};
     }
     for (request& r : sent_) {

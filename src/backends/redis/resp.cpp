@@ -80,6 +80,12 @@ std::string shape_of(const reply& r) {
 }
 
 void append_command(std::string& out, std::span<const std::string_view> words) {
+  constexpr std::size_t around_a_word = 10;  // "$123\r\n" and "\r\n"
+  std::size_t size = around_a_word;
+  for (const std::string_view word : words) {
+    size += word.size() + around_a_word;
+  }
+  out.reserve(out.size() + size);
   append_number(out, '*', words.size());
   for (const std::string_view word : words) {
     append_number(out, '$', word.size());
@@ -122,7 +128,7 @@ result<std::optional<reply>> reply_reader::next() {
   }
   if (got == nullptr) {
     broken_ = unfinished_ > max_reply_size;
-    return broken_ ? result<std::optional<reply>>(garbled("a reply is longer than 16 MiB"))
+    return broken_ ? result<std::optional<reply>>(garbled("a reply is longer than 8 MiB"))
                    : std::optional<reply>();
   }
   unfinished_ = reader_->len - reader_->pos;

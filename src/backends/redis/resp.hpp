@@ -43,8 +43,9 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
 /// Cuts a stream of bytes into replies. Threads: like any value.
 class reply_reader {
  public:
-  /// Of one reply, with all that is in it. What cremone asks for is far smaller.
-  static constexpr std::size_t max_reply_size = std::size_t{16} << 20U;
+  /// Of one reply, with all that is in it. What cremone asks for is far smaller; a reply of many tiny items takes some
+  /// twenty times this much memory.
+  static constexpr std::size_t max_reply_size = std::size_t{8} << 20U;
 
   reply_reader();
 

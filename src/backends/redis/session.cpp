@@ -95,8 +95,9 @@ void session::on_timer() {
   switch (stage_) {
     case stage::idle: return connect();
     case stage::connecting:
-      return lost({errc::unreachable,
-                   to_.node + " did not let us in within " + std::to_string(connect_limit.count()) + " ms"});
+      return lost({errc::unreachable, to_.node + " did not let us in within " +
+                                          std::to_string(connect_limit.count()) + " ms" +
+                                          (to_.where.tls ? "; does it speak TLS?" : "")});
     case stage::up: return;
   }
 }

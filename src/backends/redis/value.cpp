@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view tag = "cremone1:";
 constexpr std::size_t hex_size = 2 * sizeof(owner_id::bytes);
-constexpr std::size_t mark_size = tag.size() + hex_size + 1;
+static_assert(mark_size == tag.size() + hex_size + 1);
 constexpr std::size_t longest_host = 64;      // what Linux allows
 constexpr std::size_t shown_of_foreign = 64;  // enough to recognise a UUID or a host name
 
@@ -78,17 +78,28 @@ std::optional<hold_record> parse(std::string_view value) {
 
 }  // namespace
 
+void append_mark(std::string& out, const owner_id& owner) {
+  out += tag;
+  static constexpr std::string_view digits = "0123456789abcdef";
+  for (const std::uint8_t byte : owner.raw()) {
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xFU];
+  }
+  out += ':';
+}
+
 std::string owner_mark(const owner_id& owner) {
   std::string mark;
   mark.reserve(mark_size);
-  mark += tag;
-  mark += owner.hex();
-  mark += ':';
+  append_mark(mark, owner);
   return mark;
 }
 
 std::string encode_value(const owner_id& owner, const owner_data& who) {
-  std::string value = owner_mark(owner);
+  std::string value;
+  constexpr std::size_t pid_and_colons = 22;
+  value.reserve(mark_size + who.host.size() + who.label.size() + pid_and_colons);
+  append_mark(value, owner);
   const std::size_t host_at = value.size();
   value += std::string_view(who.host).substr(0, longest_host);
   std::replace(value.begin() + static_cast<std::ptrdiff_t>(host_at), value.end(), ':', '_');

@@ -16,7 +16,10 @@ namespace cremone::redis {
 /// As much of a value as the scripts return. Ours are shorter: host 64, label 256 bytes at most.
 inline constexpr std::size_t longest_value = 512;
 
-/// "cremone1:<40 hex>:", which no two acquisitions share. The scripts compare this much.
+/// "cremone1:<40 hex>:", which no two acquisitions share: how every value of ours begins, and as much of it as the scripts
+/// compare.
+inline constexpr std::size_t mark_size = 50;
+void append_mark(std::string& out, const owner_id& owner);
 [[nodiscard]] std::string owner_mark(const owner_id& owner);
 
 [[nodiscard]] std::string encode_value(const owner_id& owner, const owner_data& who);
