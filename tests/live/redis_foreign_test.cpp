@@ -126,6 +126,34 @@ TEST_F(RedisForeign, ALeaseThatWasOverwrittenIsLostAndFreesNothing) {
   EXPECT_EQ(server_.ask({"PTTL", "lock"}).number, -1) << "a renewal has touched it";
 }
 
+TEST_F(RedisForeign, ScriptsThatSomebodyRemovedAreBroughtAgain) {
+  const auto forget = [&] { EXPECT_EQ(server_.ask({"SCRIPT", "FLUSH"}).shown(), "OK"); };
+  for (int round = 0; round < 20; ++round) {
+    forget();
+    lease held = taken(locks_, "lock", {.ttl = 60s, .wait = no_wait});
+    forget();
+    const auto seen = locks_.inspect("lock");
+    ASSERT_TRUE(seen) << seen.error().message();
+    EXPECT_EQ(seen->holders.size(), 1U);
+    forget();
+    const auto all = locks_.list();
+    ASSERT_TRUE(all) << all.error().message();
+    EXPECT_EQ(all->size(), 1U);
+    forget();
+    const auto released = held.release();
+    EXPECT_TRUE(released) << released.error().message();
+  }
+  lease renewed = taken(locks_, "lock", {.ttl = 3s, .wait = no_wait});
+  const instant first = renewed.deadline();
+  forget();
+  EXPECT_TRUE(wait_for([&] { return renewed.deadline() != first; }));
+  EXPECT_TRUE(renewed.held());
+  forget();
+  const auto forced = locks_.force_release("lock");
+  EXPECT_TRUE(forced) << forced.error().message();
+  expect_only_fixed_keys();
+}
+
 TEST_F(RedisForeign, OurOwnValueIsWhatTheDocumentationSays) {
   const lease held = taken(locks_, "lock", {.ttl = 20s, .label = "a:b"});
   EXPECT_THAT(server_.ask({"GET", "lock"}).text,
