@@ -66,7 +66,7 @@ inline error refusal(const std::string& url, const std::string& node) {
   using namespace std::chrono_literals;
   client locks = opened(url);
   const error tried = refusal_of(locks, node, {.ttl = 5s, .wait = no_wait});
-  const error waited = refusal_of(locks, node, {.ttl = 5s, .wait = 300ms});
+  const error waited = refusal_of(locks, node, {.ttl = 5s, .wait = 2s});
   EXPECT_EQ(tried.code(), waited.code()) << tried << "\n" << waited;
   return waited;
 }

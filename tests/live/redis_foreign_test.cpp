@@ -29,7 +29,7 @@ TEST_F(RedisForeign, DataAtALocksNameIsLeftAsItIs) {
     SCOPED_TRACE(thing.front());
     EXPECT_FALSE(server_.ask(thing).is_error());
     const resp before = server_.ask({"DUMP", "lock"});
-    const error why = refusal_of(locks_, server_.node(), {.wait = 300ms});
+    const error why = refusal_of(locks_, server_.node(), {.wait = 1s});
     EXPECT_EQ(why.code(), errc::misconfigured);
     EXPECT_THAT(why.message(), HasSubstr("WRONGTYPE"));
     const auto seen = locks_.inspect("lock");
@@ -47,7 +47,7 @@ TEST_F(RedisForeign, DataAtALocksNameIsLeftAsItIs) {
 
 TEST_F(RedisForeign, DataWhereTheCountersShouldBeIsLeftAsItIsAndNothingIsLocked) {
   EXPECT_EQ(server_.ask({"SET", fence_key, "precious"}).shown(), "OK");
-  const error why = refusal_of(locks_, server_.node(), {.wait = 300ms});
+  const error why = refusal_of(locks_, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::misconfigured);
   EXPECT_EQ(server_.ask({"GET", fence_key}).shown(), "precious");
   expect_only_fixed_keys();
@@ -95,7 +95,7 @@ TEST_F(RedisForeign, ALockWithoutAnEndIsShownWithoutOne) {
 
 TEST_F(RedisForeign, AnotherProgramsLockIsTakenWhenItIsFreedOrRunsOut) {
   for (const bool freed : {true, false}) {
-    EXPECT_EQ(server_.ask({"SET", "lock", "theirs", "PX", freed ? "60000" : "300"}).shown(), "OK");
+    EXPECT_EQ(server_.ask({"SET", "lock", "theirs", "PX", freed ? "60000" : "1500"}).shown(), "OK");
     auto waiting = std::async(std::launch::async, [&] { return locks_.acquire("lock", {.wait = generous}); });
     EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
     if (freed) {

@@ -147,11 +147,16 @@ TEST_F(RedisGrowth, DoesNotComeFromReconnects) {
     EXPECT_TRUE(wait_for([&] { return proxy.accepted() >= connections + clients.size(); }, 3 * generous));
     use_all();
   };
+  const auto one_each = [&] {
+    EXPECT_TRUE(wait_for([&] { return proxy.connections() == clients.size(); })) << proxy.connections();
+  };
   cut_and_use();
+  one_each();
   const size_of_process before = size_of_process::now();
   for (int i = 0; i < reconnects && !HasFailure(); ++i) {
     cut_and_use();
   }
+  one_each();
   EXPECT_GE(proxy.accepted(), static_cast<std::uint64_t>(reconnects) * clients.size());
   expect_no_growth(before);
   EXPECT_TRUE(wait_for([&] { return server_.keys_in() == std::vector<std::string>{fence_key}; }));

@@ -70,12 +70,12 @@ TEST_F(RedisInterop, IsWaitedForByRedisPy) {
   ASSERT_EQ(other.hear(), "ready") << "python3-redis must be installed (./dev setup)";
   program mine = cremone_worker({"talk"});
   ASSERT_EQ(mine.hear(), "ready");
-  EXPECT_THAT(mine.ask("acquire lock 1000 5000"), StartsWith("granted "));
+  EXPECT_THAT(mine.ask("acquire lock 2000 5000"), StartsWith("granted "));
   EXPECT_EQ(other.ask("try"), "busy");
   other.say("wait");
   // For longer than the ttl: the lease is renewed, which redis-py must respect.
   const auto held_since = std::chrono::steady_clock::now();
-  EXPECT_TRUE(wait_for([&] { return std::chrono::steady_clock::now() - held_since > 1500ms; }));
+  EXPECT_TRUE(wait_for([&] { return std::chrono::steady_clock::now() - held_since > 3000ms; }));
   const std::string still = mine.ask("held");
   EXPECT_EQ(mine.ask("release"),
             still == "yes" ? "released" : "lost");  // a machine that stalls may lose it, rightly

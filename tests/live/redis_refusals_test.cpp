@@ -130,7 +130,7 @@ TEST_F(RedisRefusals, OfAnAclWithoutEvalNameItOnceTheScriptIsNotKnown) {
 TEST_F(RedisRefusals, OfAReleaseNameTheCommandAndTheLockEndsWithItsTtl) {
   make_user_without("del");
   client locks = opened(server_.url_as("ann:" + secret));
-  lease held = taken(locks, "lock", {.ttl = 1s, .wait = 2s});
+  lease held = taken(locks, "lock", {.ttl = 4s, .wait = 2s});
   const auto no = held.release();
   ASSERT_FALSE(no);
   expect_names(no.error(), server_.node());
@@ -184,7 +184,7 @@ TEST_F(RedisRefusals, OfTheNoticeDoNotKeepAWaiterFromTheLock) {
 TEST_F(RedisRefusals, ForWantOfMemory) {
   client locks = opened(server_.url());
   EXPECT_EQ(server_.ask({"CONFIG", "SET", "maxmemory", "1"}).shown(), "OK");
-  const error why = refusal_of(locks, server_.node(), {.wait = 300ms});
+  const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::storage_error);
   EXPECT_THAT(why.message(), HasSubstr("memory"));
   expect_only_fixed_keys();
@@ -195,7 +195,7 @@ TEST_F(RedisRefusals, ForWantOfMemory) {
 TEST_F(RedisRefusals, OfAReplica) {
   client locks = opened(server_.url());
   EXPECT_EQ(server_.ask({"REPLICAOF", "127.0.0.1", std::to_string(unused_port())}).shown(), "OK");
-  const error why = refusal_of(locks, server_.node(), {.wait = 300ms});
+  const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::misconfigured);
   EXPECT_THAT(why.message(), HasSubstr("replica"));
   EXPECT_EQ(server_.ask({"REPLICAOF", "NO", "ONE"}).shown(), "OK");
@@ -214,7 +214,7 @@ TEST_F(RedisRefusals, OfAServerThatCannotSave) {
     return server_.ask({"INFO", "persistence"}).text.find("rdb_last_bgsave_status:err") != std::string::npos;
   }));
   client locks = opened(server_.url());
-  const error why = refusal_of(locks, server_.node(), {.wait = 300ms});
+  const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::storage_error);
   EXPECT_THAT(why.message(), HasSubstr("MISCONF"));
   expect_only_fixed_keys();
@@ -229,7 +229,7 @@ TEST_F(RedisRefusals, OfAServerThatRunsAnothersScript) {
   redis_link other(server_.port());
   other.say({"EVAL", "while true do end", "0"});
   ASSERT_TRUE(wait_for([&] { return server_.ask({"PING"}).text.starts_with("BUSY"); }));
-  const error why = refusal_of(locks, server_.node(), {.wait = 500ms});
+  const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::unreachable);
   EXPECT_THAT(why.message(), HasSubstr("script"));
   EXPECT_EQ(server_.ask({"SCRIPT", "KILL"}).shown(), "OK");
@@ -245,7 +245,7 @@ TEST_F(RedisRefusals, OfAServerThatLoadsItsData) {
   server_.start_again({"--dbfilename", "dump.rdb", "--key-load-delay", "500",
                        "--loading-process-events-interval-bytes", "1024"});
   client locks = opened(server_.url());
-  const error why = refusal_of(locks, server_.node(), {.wait = 300ms});
+  const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::unreachable);
   EXPECT_THAT(why.message(), HasSubstr("loading"));
   EXPECT_EQ(server_.ask({"CONFIG", "SET", "key-load-delay", "0"}).shown(), "OK");

@@ -151,6 +151,21 @@ TEST_F(Renewal, ThatFailedIsRetriedInTimeAndSavesTheLease) {
   }
 }
 
+TEST_F(Renewal, ThatFailsToTheEndSaysWhy) {
+  auto held = take("ledger", ten_seconds);
+  const loss_log loss(held);
+  script failing = script::yes();
+  failing.renew = [&](auto items) {
+    return std::vector<cremone::answer>(items.size(),
+                                        refused{error(errc::access_denied, "host b denies it")});
+  };
+  store_->follow(failing);
+  env_->advance(10s);
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_THAT(loss.heard->front().message(), ::testing::HasSubstr("ran out"));
+  EXPECT_THAT(loss.heard->front().message(), ::testing::HasSubstr("host b denies it"));
+}
+
 TEST_F(Renewal, AnsweredAfterTheEndDoesNotReviveTheLease) {
   auto leases = renewing(1);
   const loss_log loss(leases[0]);

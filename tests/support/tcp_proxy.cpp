@@ -81,6 +81,12 @@ void tcp_proxy::cut_all() {
   }
 }
 
+std::size_t tcp_proxy::connections() {
+  const std::lock_guard lock(connections_mutex_);
+  reap();
+  return connections_.size();
+}
+
 void tcp_proxy::reap() {
   connections_.remove_if([](const auto& c) { return c->running == 0; });
 }

@@ -52,6 +52,9 @@ class tcp_proxy {
   [[nodiscard]] std::string node() const { return "127.0.0.1:" + std::to_string(port()); }
   [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
 
+  /// How many there are now.
+  [[nodiscard]] std::size_t connections();
+
   /// From the next message on; none: everything passes.
   void follow(schedule s);
   /// Ends all connections there are. New ones may come.

@@ -130,6 +130,13 @@ TEST(DescribeFailure, OfAFreeLockSaysForWhomItIsKept) {
             "lock 'nightly' at memory:// is promised to others who wait for it");
 }
 
+TEST(DescribeFailure, OfAStoreThatNeverAnsweredSaysSo) {
+  rejection none;
+  none.why = error(errc::unreachable);
+  EXPECT_EQ(told(error(errc::timed_out), none, 2s),
+            "lock 'nightly' at memory:// was asked for, and the store has not answered; waited 2.0 s");
+}
+
 TEST(DescribeFailure, SaysHowLongOneHasWaited) {
   const auto waited = [](std::chrono::microseconds t) {
     const std::string text = told(error(errc::timed_out), held_by(1), t);
