@@ -3,6 +3,7 @@
 
 #include "engine/describe.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -190,7 +191,10 @@ void acquire_op::sleep_until(instant when) {
 
 /// Makes the store forget the owner id, as a holder and as a waiter. Ordered behind what was sent for it.
 void acquire_op::withdraw() {
-  engine_->release(request_.name, request_.owner, request_.ttl, [](const result<void>&) {});
+  // Also when the ttl is over: a server that was stopped carries out the request when it wakes up, and the ttl of what
+  // it then grants begins only there.
+  engine_->release(request_.name, request_.owner, std::max(request_.ttl, core::store_silence_limit),
+                   [](const result<void>&) {});
 }
 
 void acquire_op::succeed(const core::acquire_action& action) {

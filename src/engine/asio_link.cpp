@@ -22,7 +22,7 @@ namespace {
 /// How long bytes may stay unacknowledged before the kernel gives the connection up. A machine that is gone or cut off
 /// is so noticed well within a lease. A server that is merely stopped keeps its connection, for its kernel goes on
 /// acknowledging until the server's receive buffer is full.
-constexpr std::chrono::milliseconds unacknowledged_bound{5000};
+constexpr std::chrono::milliseconds unacknowledged_bound{10'000};
 
 /// When nothing is said, the kernel asks after this time whether the peer is there, and then this often: a connection
 /// that only listens would never notice otherwise.
@@ -87,6 +87,9 @@ void asio_link::drop() noexcept {
 }
 
 void asio_link::leave() noexcept {
+  if (next_ < addresses_.size()) {  // connected there, or in the middle of it
+    links_.first_address(where_.shown()) = first_ + next_ + (connected_ ? 0 : 1);
+  }
   drop();
   links_.remove(shared_from_this());
 }
@@ -141,6 +144,8 @@ void asio_link::resolved(result<addresses> found) {
     return;
   }
   addresses_ = std::move(*found);
+  first_ = links_.first_address(where_.shown()) % addresses_.size();
+  std::rotate(addresses_.begin(), addresses_.begin() + static_cast<std::ptrdiff_t>(first_), addresses_.end());
   connect_next();
 }
 
@@ -223,6 +228,7 @@ void asio_link::refused(int why) {
 }
 
 void asio_link::connected() {
+  connected_ = true;
   out_.attach(socket_->native_handle(), tls_.get());
   in_.resize(read_size);
   on_bytes({});

@@ -45,7 +45,6 @@ class asio_link : public std::enable_shared_from_this<asio_link> {
   void connect_ended(const boost::system::error_code& failed);
   void refused(int why);
   void connected();
-  void begin_tls();
 
   void read();
   void on_read(const boost::system::error_code& failed, std::size_t count);
@@ -67,7 +66,9 @@ class asio_link : public std::enable_shared_from_this<asio_link> {
   outbox out_;
 
   addresses addresses_;
-  std::size_t next_ = 0;  // of addresses_
+  std::size_t next_ = 0;   // of addresses_
+  std::size_t first_ = 0;  // where they begin in the resolver's own order
+  bool connected_ = false;
   std::string refusals_;  // of those before
   int last_refusal_ = 0;
   bool open_ = false;

@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -44,6 +45,10 @@ class live_links final : public boost::asio::execution_context::service {
   void add(std::shared_ptr<asio_link> link) { links_.insert(std::move(link)); }
   void remove(const std::shared_ptr<asio_link>& link) { links_.erase(link); }
 
+  /// Which address of a place to try first: the one that answered, or that behind one that did not while somebody was
+  /// willing to wait. Else an address at which nobody is home would hide the others for ever.
+  [[nodiscard]] std::size_t& first_address(const std::string& place) { return first_[place]; }
+
   [[nodiscard]] boost::asio::io_context& loop() noexcept { return loop_; }
   [[nodiscard]] const std::shared_ptr<loop_gate>& gate() const noexcept { return gate_; }
 
@@ -53,6 +58,7 @@ class live_links final : public boost::asio::execution_context::service {
   boost::asio::io_context& loop_;
   std::shared_ptr<loop_gate> gate_;
   std::set<std::shared_ptr<asio_link>> links_;
+  std::map<std::string, std::size_t> first_;
 };
 
 /// May be kept longer than the loop; what is opened then never comes to be, and nobody is told.

@@ -62,8 +62,8 @@ TEST_F(TransportEnd, ThePeerLearnsOfItEvenIfTheLoopIsBusy) {
   const auto link = open(server_.where());
   const auto peer = server_.accept();
   ASSERT_TRUE(opened());
-  signal_once done;
-  env_->post([&] { EXPECT_TRUE(done.wait()); });
+  const signal_once done;
+  env_->post([done] { EXPECT_TRUE(done.wait()); });
   link->close();
   EXPECT_EQ(read_to_end(peer), "");
   done.set();
@@ -71,7 +71,7 @@ TEST_F(TransportEnd, ThePeerLearnsOfItEvenIfTheLoopIsBusy) {
 
 TEST_F(TransportEnd, MayBeClosedByItsOwnEvents) {
   std::shared_ptr<connection> link;
-  signal_once link_is_known;
+  const signal_once link_is_known;
   events_->on_received = [&](std::string_view) {
     EXPECT_TRUE(link_is_known.wait());
     link.reset();
@@ -144,8 +144,8 @@ TEST_F(TransportEnd, NoDescriptorIsLeftBehind) {
 
 /// The number of a closed descriptor may be somebody else's file: a send that is about to happen keeps it open.
 TEST_F(TransportEnd, ADescriptorIsNotClosedUnderASend) {
-  signal_once in_send;
-  signal_once go_on;
+  const signal_once in_send;
+  const signal_once go_on;
   std::atomic<int> fd = -1;
   calls_.on_send([&](int used, std::string_view bytes) {
     fd = used;
@@ -175,21 +175,21 @@ TEST_F(TransportEnd, ADescriptorIsNotClosedUnderASend) {
 // ---- by the end of the loop ----------------------------------------------------------------------------------------
 
 TEST_F(TransportEnd, TheLoopMayGoWhileANameIsLookedUp) {
-  const auto asked = std::make_shared<signal_once>();
-  const auto answer = std::make_shared<signal_once>();
-  const auto answered = std::make_shared<signal_once>();
+  const signal_once asked;
+  const signal_once answer;
+  const signal_once answered;
   calls_.on_lookup([=](const std::string&) {
-    asked->set();
-    EXPECT_TRUE(answer->wait());
-    answered->set();
+    asked.set();
+    EXPECT_TRUE(answer.wait());
+    answered.set();
     return system_calls::lookup_answer{0, {"127.0.0.1"}};
   });
   const auto link = open({"some.host", server_.where().port, "", {}});
-  ASSERT_TRUE(asked->wait());
+  ASSERT_TRUE(asked.wait());
   env_.reset();
   use(link);
-  answer->set();  // and what comes of it is dropped
-  EXPECT_TRUE(answered->wait());
+  answer.set();  // and what comes of it is dropped
+  EXPECT_TRUE(answered.wait());
 }
 
 TEST_F(TransportEnd, TheLoopMayGoWhileItConnects) {

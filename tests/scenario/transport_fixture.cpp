@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <future>
 #include <system_error>
 
 namespace cremone::test {
@@ -60,15 +59,15 @@ void system_calls::on_lookup(lookup_hook hook) {
   the_hooks().lookup = std::move(hook);
 }
 
-void signal_once::set() noexcept {
-  const std::lock_guard lock(mutex_);
-  is_set_ = true;
-  changed_.notify_all();
+void signal_once::set() const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_set = true;
+  state_->changed.notify_all();
 }
 
-bool signal_once::wait() {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, generous, [&] { return is_set_; });
+bool signal_once::wait() const {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, generous, [&] { return state_->is_set; });
 }
 
 listener::listener(int backlog) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -260,9 +259,9 @@ std::vector<std::thread::id> recorder::threads() const {
 }
 
 void transport_fixture::settle() const {
-  std::promise<void> done;
-  env_->post([&] { done.set_value(); });
-  ASSERT_EQ(done.get_future().wait_for(generous), std::future_status::ready);
+  const signal_once done;
+  env_->post([done] { done.set(); });
+  ASSERT_TRUE(done.wait());
 }
 
 }  // namespace cremone::test

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -49,17 +50,20 @@ class system_calls {
   void on_lookup(lookup_hook hook);
 };
 
-/// Opens once; set() opens it, and wait() waits for that.
+/// Opens once; set() opens it, and wait() waits for that. A handle: the copy that another thread has may be the last.
 class signal_once {
  public:
-  void set() noexcept;
+  void set() const noexcept;
   /// False when it takes unreasonably long.
-  [[nodiscard]] bool wait();
+  [[nodiscard]] bool wait() const;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_set_ = false;
+  struct state {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_set = false;
+  };
+  std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
 /// A listening socket on loopback with a free port, or at a path.

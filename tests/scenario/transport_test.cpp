@@ -70,8 +70,8 @@ TEST_P(TransportOver, DeliversTheLastWordsOfAServerThatClosed) {
   auto peer = server_->accept();
   ASSERT_TRUE(opened());
   // The client finds out by writing, before it has read: the loop is kept busy meanwhile.
-  signal_once done;
-  env_->post([&] { EXPECT_TRUE(done.wait()); });
+  const signal_once done;
+  env_->post([done] { EXPECT_TRUE(done.wait()); });
   write_all(peer, "go away");
   peer.reset();
   for (int i = 0; i < 5; ++i) {
@@ -168,7 +168,7 @@ TEST_P(TransportOver, SendsAtOnceWhatManyThreadsPutWhileBytesAreReceived) {
     return static_cast<ssize_t>(bytes.size());
   });
   std::shared_ptr<connection> link;
-  signal_once link_is_known;
+  const signal_once link_is_known;
   events_->on_received = [&](std::string_view) {
     EXPECT_TRUE(link_is_known.wait());
     std::vector<std::thread> threads;
@@ -195,10 +195,10 @@ TEST_P(TransportOver, SendsAtOnceWhatManyThreadsPutWhileBytesAreReceived) {
 }
 
 TEST_P(TransportOver, LeavesTheRestToTheLoopWhenBytesAreReceivedDuringAFlush) {
-  signal_once link_is_known;
-  signal_once in_send;
-  signal_once receiving;
-  signal_once flushed;
+  const signal_once link_is_known;
+  const signal_once in_send;
+  const signal_once receiving;
+  const signal_once flushed;
   std::mutex mutex;
   std::vector<std::pair<std::thread::id, std::string>> sends;
   calls_.on_send([&](int, std::string_view bytes) {
@@ -222,6 +222,7 @@ TEST_P(TransportOver, LeavesTheRestToTheLoopWhenBytesAreReceivedDuringAFlush) {
   link_is_known.set();
   const auto peer = server_->accept();
   ASSERT_TRUE(opened());
+  settle();  // and the event that says so has returned: until then, flushing is left to the loop
   std::thread sender([&] {
     link->put("first");
     link->flush();
@@ -250,12 +251,13 @@ TEST_P(TransportOver, EndsWhenTheKernelRefusesToSend) {
 
 TEST_P(TransportOver, SendsWhatIsPutWhenItOpensAndNothingPutBefore) {
   std::shared_ptr<connection> link;
-  signal_once link_is_known;
+  const signal_once link_is_known;
   events_->on_opened = [&] {
     EXPECT_TRUE(link_is_known.wait());
     link->put("first");
     link->flush();
   };
+  env_->post([link_is_known] { EXPECT_TRUE(link_is_known.wait()); });  // so that it does not open before that
   link = open(server_->where());
   link->put("too early");
   link->flush();
@@ -398,10 +400,10 @@ TEST_F(Transport, NamesAllAddressesThatRefused) {
 
 TEST_F(Transport, DoesNotWaitForASilentNameServer) {
   const auto asked = std::make_shared<std::atomic<int>>(0);
-  const auto answer = std::make_shared<signal_once>();
+  const signal_once answer;
   calls_.on_lookup([asked, answer](const std::string&) {
     ++*asked;
-    EXPECT_TRUE(answer->wait());
+    EXPECT_TRUE(answer.wait());
     return system_calls::lookup_answer{EAI_AGAIN, {}};
   });
   std::vector<std::shared_ptr<connection>> links;
@@ -414,7 +416,7 @@ TEST_F(Transport, DoesNotWaitForASilentNameServer) {
   EXPECT_THAT(end().detail(), StartsWith("cannot resolve 'hangs': 32 names are being asked for"));
   links.clear();
   env_.reset();
-  answer->set();
+  answer.set();
 }
 
 }  // namespace

@@ -126,6 +126,22 @@ TEST_F(RedisPipeline, RefusesWhatWaitedWhenItIsNotLetIn) {
   EXPECT_EQ(last_.why.code(), errc::access_denied);
 }
 
+TEST_F(RedisPipeline, NeverRepeatsAPasswordThatTheServerRepeats) {
+  for (const char* answer :
+       {"-ERR unknown command 'AUTH', with args beginning with: 'secret'\r\n", "AUTH secret\r\n"}) {
+    line_->close();
+    node_settings s;
+    s.password = "secret";
+    start(s);
+    send("A");
+    wire().let_open();
+    wire().say(answer);
+    EXPECT_THAT(take_answers(), ElementsAre("A not sent"));
+    EXPECT_THAT(last_.why.message(), ::testing::Not(HasSubstr("secret")));
+    EXPECT_THAT(last_.why.message(), HasSubstr("node:1"));
+  }
+}
+
 TEST_F(RedisPipeline, TellsThatTheOtherSideIsNoRedis) {
   send("A");
   wire().let_open();
@@ -227,13 +243,24 @@ TEST_F(RedisPipeline, RefusesMoreThanItsCap) {
   EXPECT_THAT(last_.why.detail(), HasSubstr("16384"));
 }
 
+TEST_F(RedisPipeline, KeepsRoomForWhatEndsAHold) {
+  come_up();
+  for (std::size_t i = 0; i < pipeline::most_outstanding; ++i) {
+    send("A", 1h);
+  }
+  (void)wire().take_sent();
+  send("R", 1h, {.owner = 1, .ends = true, .reserved = true});
+  EXPECT_EQ(wire().take_sent(), ping("R")) << "it undoes one of those";
+  EXPECT_TRUE(take_answers().empty());
+}
+
 TEST_F(RedisPipeline, DoesNotAskAgainForALockThatWasReleasedMeanwhile) {
   come_up();
   const order_tag acquire{42, false};
   const order_tag release{42, true};
   std::vector<std::string> fates;
   const auto again = [&](order_tag tag) {
-    line_->send_again(ping("EVAL"), 1s, tag, [&](const response& r) {
+    line_->send_again(ping("EVAL"), env_->now() + 1s, tag, [&](const response& r) {
       fates.emplace_back(r.what == fate::not_sent ? "not sent" : "sent");
     });
   };

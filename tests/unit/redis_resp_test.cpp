@@ -117,6 +117,36 @@ TEST(RedisReply, ThatNeverEndsIsGivenUp) {
   EXPECT_FALSE(reader.next().has_value()) << "and stays so";
 }
 
+TEST(RedisReply, OfTooManyPartsIsGivenUp) {
+  reply_reader reader;
+  reader.feed("*2000000000\r\n");
+  std::string piece;
+  for (int i = 0; i < 10'000; ++i) {
+    piece += ":1\r\n";
+  }
+  for (int i = 0; i < 9; ++i) {
+    reader.feed(piece);
+    ASSERT_TRUE(reader.next().has_value());
+  }
+  reader.feed(piece);
+  const auto got = reader.next();
+  ASSERT_FALSE(got.has_value());
+  EXPECT_THAT(got.error().detail(), HasSubstr("100,000 parts"));
+}
+
+TEST(RedisReply, OfManyPartsLeavesRoomForTheNext) {
+  reply_reader reader;
+  std::string list = "*60000\r\n";
+  for (int i = 0; i < 60'000; ++i) {
+    list += ":1\r\n";
+  }
+  for (int i = 0; i < 3; ++i) {
+    reader.feed(list);
+    const auto got = reader.next();
+    ASSERT_TRUE(got && *got);
+  }
+}
+
 TEST(RedisReply, NestedTooDeepIsRefused) {
   std::string deep;
   for (int i = 0; i < 50; ++i) {

@@ -64,6 +64,20 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
       notices_(std::make_shared<notices>(e, net, to)),
       fence_(to.prefix + ":classic:fence") {}
 
+void classic_backend::start() {
+  node_->start();
+  check_rights();
+}
+
+/// Its answer comes before those to the requests behind it.
+void classic_backend::check_rights() {
+  node_->check_rights([self = weak_from_this()](std::optional<error> lacking) {
+    if (const auto here = self.lock()) {
+      here->lacking_ = std::move(lacking);
+    }
+  });
+}
+
 traits classic_backend::describe() const {
   traits t;
   t.store = node_->settings().store;
@@ -92,7 +106,7 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
   const std::string bucket_text = std::to_string(bucket);
   const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl,
                                                      bucket_text,        mark};
-  node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {number_of(request.owner), false},
+  node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {.owner = number_of(request.owner)},
              [self = shared_from_this(), &request, heard = notices_->heard(bucket), reply = std::move(reply)](
                  outcome o) mutable { reply(self->judge(request, heard, std::move(o))); });
 }
@@ -105,6 +119,11 @@ acquire_answer classic_backend::judge(const acquire_request& request, std::uint3
     return unknown{std::move(f->why)};
   }
   auto& r = std::get<reply>(o);
+  if (lacking_) {
+    check_rights();  // for the next one: somebody may have mended it
+    return unknown{
+        *lacking_};  // it may be ours now; whoever asked has it released again, as far as the ACL allows
+  }
   if (r.is(kind::list) && r.items.size() == 3) {
     return judge_refusal(request, heard, r);
   }
@@ -126,11 +145,11 @@ acquire_answer classic_backend::judge_refusal(const acquire_request& request, st
   }
   rejection no;
   no.holders.push_back(hold_in(r.items[1], r.items[2]));
-  if (request.join && no.holders.front().foreign.empty()) {
+  if (request.join && no.holders.front().foreign.empty() && !node_->released(number_of(request.owner))) {
     if (auto denied = notices_->take_denial()) {
       return rejection{.why = std::move(*denied)};
     }
-    const bool fresh = notices_->wait(request.name, request.owner, request.wake);
+    const bool fresh = notices_->wait(request.name, request.owner, request.wake, heard);
     if (fresh && notices_->heard(bucket_of(request.name.str())) != heard) {
       // Something was released since we asked, this lock perhaps, and nobody knew yet that we wait for it.
       if (const auto sink = request.wake.lock()) {
@@ -146,7 +165,8 @@ void classic_backend::release(const release_request& request, callback<void(answ
   const std::string mark = owner_mark(request.owner);
   const std::string channel = notices_->channel_of(bucket_of(request.name.str()));
   const std::array<std::string_view, 3> arguments = {request.name.str(), mark, channel};
-  node_->run(scripts().release, arguments, 1, longest_limit, {number_of(request.owner), true},
+  node_->run(scripts().release, arguments, 1, longest_limit,
+             {.owner = number_of(request.owner), .ends = true, .reserved = true},
              [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
                reply(self->judge_removal("release", std::move(o)));
              });

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   classic_backend(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
 
   /// Begins to connect; calls made meanwhile wait for that, each no longer than its own limit.
-  void start() { node_->start(); }
+  void start();
 
   [[nodiscard]] traits describe() const override;
   void try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) override;
@@ -45,6 +46,8 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   void close() noexcept override;
 
  private:
+  void check_rights();
+
   struct renewing;
   struct listing;
 
@@ -61,6 +64,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   const std::shared_ptr<node> node_;
   const std::shared_ptr<notices> notices_;
   const std::string fence_;
+  std::optional<error> lacking_;  // rights; on the executor only
 };
 
 /// What stands at a lock's key; the PTTL as Redis tells it, -1 for none.

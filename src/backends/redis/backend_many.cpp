@@ -45,6 +45,9 @@ struct classic_backend::renewing {
         answer& a = answers[from + i];
         if (f != nullptr) {
           a = f->nothing_done ? answer(refused{f->why}) : answer(unknown{f->why});
+        } else if (fits && r->text[i] == '2') {
+          a = unknown{error(errc::access_denied,
+                            by.node_->settings().node + ": its ACL denies this user the lock's key")};
         } else if (!fits || (r->text[i] != '0' && r->text[i] != '1')) {
           a = unknown{by.nonsense("renew", *r)};
         } else if (r->text[i] == '1') {
@@ -90,7 +93,7 @@ void classic_backend::renew(std::span<const renewal> items, callback<void(std::v
       arguments.push_back(std::string_view(marks).substr(i * mark_size, mark_size));
       arguments.emplace_back(ttls[i]);
     }
-    node_->run(scripts().renew, arguments, some.size(), limit, {},
+    node_->run(scripts().renew, arguments, some.size(), limit, {.reserved = true},
                [self = shared_from_this(), all, from, count = some.size()](outcome o) {
                  all->take(from, count, std::move(o), *self);
                });

@@ -49,18 +49,18 @@ constexpr std::array table = {
 
 }  // namespace
 
-complaint understand(std::string_view error_reply, std::string_view node) {
+complaint understand(std::string_view error_reply, std::string_view node, bool quoting) {
   constexpr std::size_t enough = 200;
-  const std::string said = printable(error_reply.substr(0, enough));
+  const std::string said = quoting ? " (" + printable(error_reply.substr(0, enough)) + ")" : "";
   for (const known& k : table) {
     if (error_reply.starts_with(k.begins)) {
       return {.code = k.code,
               .nothing_done = k.nothing_done,
               .rights_unnamed = k.code == errc::access_denied && !k.nothing_done,
-              .detail = std::string(node) + ": " + std::string(k.advice) + " (" + said + ")"};
+              .detail = std::string(node) + ": " + std::string(k.advice) + said};
     }
   }
-  return {.detail = std::string(node) + " answered with an error: " + said};
+  return {.detail = std::string(node) + " answered with an error" + said};
 }
 
 bool is_noscript(std::string_view error_reply) noexcept { return error_reply.starts_with("NOSCRIPT"); }

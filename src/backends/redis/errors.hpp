@@ -21,8 +21,9 @@ struct complaint {
   std::string detail;
 };
 
-/// `node`: for the message, "127.0.0.1:6379".
-[[nodiscard]] complaint understand(std::string_view error_reply, std::string_view node);
+/// `node`: for the message, "127.0.0.1:6379". Without `quoting` the server's own words are left out: an answer to AUTH
+/// may repeat the password.
+[[nodiscard]] complaint understand(std::string_view error_reply, std::string_view node, bool quoting = true);
 
 /// Was the script not known to the server? Then it was not run.
 [[nodiscard]] bool is_noscript(std::string_view error_reply) noexcept;

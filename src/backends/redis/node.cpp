@@ -50,14 +50,14 @@ node::node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings
 void node::run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
                std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
   line_->send(script_command("EVALSHA", s.sha, arguments, keys), limit, tag,
-              [self = shared_from_this(), &s, limit, tag, answer = std::move(answer)](response r) mutable {
+              [self = shared_from_this(), &s, tag, answer = std::move(answer)](response r) mutable {
                 const bool not_known =
                     r.what == fate::answered && r.got.is(reply::kind::error) && is_noscript(r.got.text);
                 if (!not_known) {
                   return self->finish(std::move(answer), std::move(r));
                 }
                 // It was not run, so that it may be sent again. The server keeps the text from then on.
-                self->line_->send_again(with_text(r.asked, s), limit, tag,
+                self->line_->send_again(with_text(r.asked, s), r.due, tag,
                                         [self, answer = std::move(answer)](response again) mutable {
                                           self->finish(std::move(answer), std::move(again));
                                         });
@@ -90,30 +90,48 @@ void node::finish(callback<void(outcome)> answer, response&& r) {
   complaint said = understand(r.got.text, to_.node);
   failure f{error(said.code, std::move(said.detail)), said.nothing_done};
   if (said.rights_unnamed) {
-    return name_rights(std::move(answer), std::move(f));
+    return name_rights(std::move(answer), std::move(f), r.due);
   }
   answer(std::move(f));
 }
 
-/// Finds out which commands the ACL denies, and says so.
-void node::name_rights(callback<void(outcome)> answer, failure f) {
-  const script& s = scripts().rights;
+std::string node::rights_command() const {
   const std::string trial = to_.prefix + ":classic:rights";
   const std::string fence = to_.prefix + ":classic:fence";
   const std::string channel = to_.prefix + ":classic:free:0";
   const std::array<std::string_view, 3> arguments = {trial, fence, channel};
-  line_->send(script_command("EVAL", s.text, arguments, 2), rights_limit, {},
-              [answer = std::move(answer), f = std::move(f), node = to_.node](const response& r) mutable {
-                std::string names;
-                for (const reply& name : r.got.items) {
-                  names += " " + printable(name.text);
-                }
-                if (!names.empty()) {
-                  f.why = error(errc::access_denied,
-                                node + ": its ACL denies this user commands that the lock needs:" + names +
-                                    "; grant them with ACL SETUSER");
-                }
-                answer(std::move(f));
+  return script_command("EVAL", scripts().rights.text, arguments, 2);
+}
+
+std::optional<error> node::lacking(const response& r) const {
+  std::string names;
+  for (const reply& name : r.got.items) {
+    names += " " + printable(name.text);
+  }
+  if (names.empty()) {
+    return std::nullopt;
+  }
+  return error(errc::access_denied, to_.node + ": its ACL denies this user commands that the lock needs:" +
+                                        names + "; grant them with ACL SETUSER");
+}
+
+/// Finds out which commands the ACL denies, and says so.
+void node::name_rights(callback<void(outcome)> answer, failure f, instant due) {
+  line_->send_again(
+      rights_command(), due, {},
+      [self = shared_from_this(), answer = std::move(answer), f = std::move(f)](const response& r) mutable {
+        f.why = self->lacking(r).value_or(std::move(f.why));
+        answer(std::move(f));
+      });
+}
+
+void node::check_rights(callback<void(std::optional<error>)> answer) {
+  if (to_.user.empty()) {
+    return;
+  }
+  line_->send(rights_command(), rights_limit, {},
+              [self = shared_from_this(), answer = std::move(answer)](const response& r) mutable {
+                answer(self->lacking(r));
               });
 }
 

@@ -13,7 +13,9 @@
 #include <cremone/result.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,12 +49,21 @@ class node : public std::enable_shared_from_this<node> {
   void command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                callback<void(outcome)> answer);
 
+  /// Is a release of this owner on its way, behind the request that was just answered? Then it has given up.
+  [[nodiscard]] bool released(std::uint64_t owner) { return line_->released(owner); }
+
+  /// Which commands that the scripts need does the server's ACL deny? Asked only as a named user; nobody else has an ACL to
+  /// speak of. Empty: none, or it cannot be told.
+  void check_rights(callback<void(std::optional<error>)> answer);
+
   /// Answers as if the server had refused, without asking it.
   void decline(error why, callback<void(outcome)> answer);
 
  private:
   void finish(callback<void(outcome)> answer, response&& r);
-  void name_rights(callback<void(outcome)> answer, failure f);
+  void name_rights(callback<void(outcome)> answer, failure f, instant due);
+  [[nodiscard]] std::string rights_command() const;
+  [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
   const node_settings to_;
   const std::shared_ptr<pipeline> line_;

@@ -4,6 +4,8 @@
 #include "backends/redis/errors.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace cremone::redis {
@@ -17,7 +19,8 @@ notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const n
 
 std::string notices::channel_of(std::uint32_t bucket) const { return channels_ + std::to_string(bucket); }
 
-bool notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink) {
+bool notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink,
+                   std::uint32_t heard) {
   std::shared_ptr<connection> by;
   bool fresh = false;
   {
@@ -31,10 +34,10 @@ bool notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<h
     fresh = known == in_order.end();
     if (!fresh) {
       known->sink = std::move(sink);
-      known->told = false;
+      known->told = known->told && heard_[bucket] != heard;
     } else {
       bucket = bucket_of(name.str());
-      in_order.push_back({owner, std::move(sink)});
+      in_order.push_back({owner, std::move(sink), heard_[bucket] != heard});
       ++waiting_;
     }
     if (!wanted_[bucket]) {
@@ -112,12 +115,23 @@ std::shared_ptr<hint_sink> notices::next_of(const lock_name& name) {
   return nullptr;
 }
 
-void notices::released(const std::string& channel, const lock_name& name) {
-  const std::uint32_t bucket = bucket_of(name.str());
-  if (channel != channel_of(bucket)) {
+/// Of one of our channels; none if it is not.
+std::optional<std::uint32_t> notices::bucket_in(std::string_view channel) const {
+  std::uint32_t bucket = 0;
+  if (!channel.starts_with(channels_)) {
+    return std::nullopt;
+  }
+  const char* const end = channel.data() + channel.size();
+  const auto [stop, failed] = std::from_chars(channel.data() + channels_.size(), end, bucket);
+  return failed == std::errc() && stop == end && bucket < bucket_count ? std::optional(bucket) : std::nullopt;
+}
+
+void notices::released(std::string_view channel, const lock_name& name) {
+  const auto bucket = bucket_in(channel);
+  if (!bucket) {
     return;  // not from one of ours
   }
-  ++heard_[bucket];  // before looking who waits: whoever comes later compares
+  ++heard_[*bucket];  // before looking who waits: whoever comes later compares
   std::shared_ptr<hint_sink> first;
   {
     const std::lock_guard lock(mutex_);
@@ -131,15 +145,35 @@ void notices::released(const std::string& channel, const lock_name& name) {
   }
 }
 
-void notices::tell_first_of_each(const std::string* channel) {
+/// A subscription is in force. What was released before was told to nobody here.
+void notices::confirmed(std::string_view channel) {
+  std::optional<std::uint32_t> bucket = bucket_in(channel);
+  {
+    const std::lock_guard lock(mutex_);
+    if (unconfirmed_ > 0) {  // all of them together, and not each time those of one
+      if (--unconfirmed_ > 0) {
+        return;
+      }
+      bucket.reset();
+    }
+  }
+  tell_first_of_each(bucket);
+}
+
+void notices::tell_first_of_each(std::optional<std::uint32_t> bucket) {
   std::vector<std::shared_ptr<hint_sink>> all;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, who] : crowds_) {
-      if (channel == nullptr || channel_of(who.bucket) == *channel) {
-        if (auto sink = next_of(name)) {
-          all.push_back(std::move(sink));
-        }
+    for (auto crowd_at = crowds_.begin(); crowd_at != crowds_.end();) {
+      if (bucket && crowd_at->second.bucket != *bucket) {
+        ++crowd_at;
+        continue;
+      }
+      if (auto sink = next_of(crowd_at->first)) {
+        all.push_back(std::move(sink));
+        ++crowd_at;
+      } else {
+        crowd_at = crowds_.erase(crowd_at);
       }
     }
   }
@@ -155,9 +189,11 @@ void notices::up(std::shared_ptr<connection> by) {
       return;
     }
     connection_ = by;
+    unconfirmed_ = 0;
     for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
       if (wanted_[bucket]) {
         subscribe(bucket);
+        ++unconfirmed_;
       }
     }
   }
@@ -171,8 +207,11 @@ void notices::received(reply&& r) {
     {
       const std::lock_guard lock(mutex_);
       denied_ = error(said.code, said.detail);
+      if (unconfirmed_ > 0 && --unconfirmed_ > 0) {
+        return;
+      }
     }
-    return tell_first_of_each(nullptr);  // so that they hear of it when they ask
+    return tell_first_of_each(std::nullopt);  // so that they hear of it when they ask
   }
   const bool event =
       r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::text) && r.items[1].is(kind::text);
@@ -180,8 +219,7 @@ void notices::received(reply&& r) {
     return released(r.items[1].text, lock_name(std::move(r.items[2].text)));
   }
   if (event && r.items[0].text == "subscribe") {
-    // From now on. What was released before was told to nobody here.
-    return tell_first_of_each(&r.items[1].text);
+    return confirmed(r.items[1].text);
   }
   std::shared_ptr<session> s;
   {

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,8 +40,9 @@ class notices final : public session_user, public std::enable_shared_from_this<n
 
   /// This owner was refused and waits from now on. The first waiter brings the connection up. Whoever subscribes is told
   /// once when that is confirmed, so that a release in between is not missed.
-  /// True when it did not before: only then can it have missed a notice.
-  bool wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink);
+  /// True when it did not wait before: only then can it have missed a notice.
+  /// `heard`: of the bucket, when it asked. A notice that came since then counts as told, also if it now gives up.
+  bool wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink, std::uint32_t heard);
 
   /// It waits no more. `served`: it has the lock; else, if it was told of a release and left, the next is told instead.
   void leave(const lock_name& name, const owner_id& owner, bool served);
@@ -68,9 +70,11 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   void down(const error& why) override;
 
   void subscribe(std::uint32_t bucket);
-  /// Lets the first of each lock ask again; of all locks, or of those whose notices come on this channel.
-  void tell_first_of_each(const std::string* channel);
-  void released(const std::string& channel, const lock_name& name);
+  /// Lets the first of each lock ask again; of all locks, or of those in this bucket.
+  void tell_first_of_each(std::optional<std::uint32_t> bucket);
+  void confirmed(std::string_view channel);
+  [[nodiscard]] std::optional<std::uint32_t> bucket_in(std::string_view channel) const;
+  void released(std::string_view channel, const lock_name& name);
   [[nodiscard]] std::shared_ptr<hint_sink> next_of(const lock_name& name);
 
   const std::shared_ptr<env> env_;
@@ -86,7 +90,8 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   std::shared_ptr<session> session_;
   std::shared_ptr<connection> connection_;
   std::unordered_map<lock_name, crowd> crowds_;
-  std::vector<bool> wanted_;  // by bucket; never unsubscribed: there are no more than bucket_count
+  std::vector<bool> wanted_;     // by bucket; never unsubscribed: there are no more than bucket_count
+  std::size_t unconfirmed_ = 0;  // of those that a new connection subscribed to at once
   std::optional<error> denied_;
 };
 

@@ -13,10 +13,10 @@ namespace {
 constexpr std::chrono::milliseconds sweep_step{5};
 
 response not_sent(error why) {
-  return {.what = response::fate::not_sent, .got = {}, .why = std::move(why), .asked = {}};
+  return {.what = response::fate::not_sent, .got = {}, .why = std::move(why), .asked = {}, .due = {}};
 }
 response no_answer(error why) {
-  return {.what = response::fate::no_answer, .got = {}, .why = std::move(why), .asked = {}};
+  return {.what = response::fate::no_answer, .got = {}, .why = std::move(why), .asked = {}, .due = {}};
 }
 
 error closed_by_us() { return {errc::unreachable, "the client was closed"}; }
@@ -39,10 +39,8 @@ void pipeline::send(std::string bytes, std::chrono::milliseconds limit, order_ta
          false);
 }
 
-void pipeline::send_again(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
-                          callback<void(response)> answer) {
-  submit({.due = env_->now() + limit, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
-         true);
+void pipeline::send_again(std::string bytes, instant due, order_tag tag, callback<void(response)> answer) {
+  submit({.due = due, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)}, true);
 }
 
 void pipeline::decline(error why, callback<void(response)> answer) {
@@ -73,7 +71,8 @@ void pipeline::submit(request r, bool again) {
     return refuse(std::move(r.answer),
                   {errc::unreachable, "the lock was given up before it could be asked for again"});
   }
-  if (sent_.size() + waiting_.size() >= most_outstanding) {
+  const std::size_t room = r.tag.reserved ? 2 * most_outstanding : most_outstanding;
+  if (sent_.size() + waiting_.size() >= room) {
     return refuse(std::move(r.answer), too_many());
   }
   watch(r.due);
@@ -119,7 +118,12 @@ void pipeline::answer_refused() {
   }
 }
 
-/// Is a release of this owner on its way, behind what was sent before? Looked for only when a script was not known.
+bool pipeline::released(std::uint64_t owner) {
+  const std::lock_guard lock(mutex_);
+  return released_since(owner);
+}
+
+/// With the mutex held. Looked for only when a script was not known or a waiter was refused.
 bool pipeline::released_since(std::uint64_t owner) const {
   const auto ends_it = [&](const request& r) { return r.tag.ends && r.tag.owner == owner; };
   return std::any_of(sent_.begin(), sent_.end(), ends_it) ||
@@ -166,8 +170,11 @@ void pipeline::received(reply&& r) {
     return session_->cut({errc::protocol_error, node_ + " answered what nobody asked: " + shape_of(r)});
   }
   if (of->answer) {
-    of->answer(
-        {.what = response::fate::answered, .got = std::move(r), .why = {}, .asked = std::move(of->bytes)});
+    of->answer({.what = response::fate::answered,
+                .got = std::move(r),
+                .why = {},
+                .asked = std::move(of->bytes),
+                .due = of->due});
   }
 }
 

@@ -32,13 +32,17 @@ struct response {
   fate what = fate::not_sent;
   reply got;
   error why{errc::unreachable};
-  std::string asked;  ///< answered: the command's bytes, for one that may be asked again in another way
+  std::string asked;  ///< answered: the command's bytes, for one that may be asked again in another way,
+  instant due{};      ///< and until when
 };
 
 /// What the order of requests of one owner depends on. 0: nothing.
 struct order_tag {
   std::uint64_t owner = 0;
   bool ends = false;  ///< a release: an acquire of the same owner must not come after it
+  /// Keeps or ends a hold: there is room for it also when there is none for more of the others. A release that undoes a
+  /// request in doubt must not be turned away because of those requests.
+  bool reserved = false;
 };
 
 /// Threads: all members from any thread. Answers come on the executor, except those of close().
@@ -61,10 +65,12 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   void send(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
             callback<void(response)> answer);
 
-  /// The same for one that the server has just declined to run, from within its answer: not if its owner has been
-  /// released since.
-  void send_again(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
-                  callback<void(response)> answer);
+  /// The same for one that the server has just declined to run, from within its answer and for what is left of its time:
+  /// not if its owner has been released since.
+  void send_again(std::string bytes, instant due, order_tag tag, callback<void(response)> answer);
+
+  /// Is a release of this owner on its way?
+  [[nodiscard]] bool released(std::uint64_t owner);
 
   /// Answers a request that need not be sent to be refused, as if the server had: on the executor.
   void decline(error why, callback<void(response)> answer);

@@ -28,6 +28,9 @@ void append_number(std::string& out, char mark, std::size_t number) {
 /// A new reply where hiredis is at: the root, or the next item of the list above it. That one is the last of its own
 /// list, so that it stays where it is while items are added to it.
 void* place(const redisReadTask* task, reply&& made) noexcept {
+  if (++*static_cast<std::size_t*>(task->privdata) > reply_reader::max_items) {
+    return nullptr;  // hiredis takes it for a lack of memory; next() knows better
+  }
   try {
     if (task->parent == nullptr) {
       return new reply(std::move(made));
@@ -96,8 +99,10 @@ void append_command(std::string& out, std::span<const std::string_view> words) {
 
 void reply_reader::free_reader::operator()(redisReader* r) const noexcept { ::redisReaderFree(r); }
 
-reply_reader::reply_reader() : reader_(::redisReaderCreateWithFunctions(&makers)) {
+reply_reader::reply_reader(beginning b)
+    : reader_(::redisReaderCreateWithFunctions(&makers)), items_(std::make_unique<std::size_t>(0)), show_(b) {
   CREMONE_CHECK(reader_ != nullptr);
+  reader_->privdata = items_.get();
 }
 
 error reply_reader::garbled(std::string_view why) const {
@@ -108,7 +113,7 @@ error reply_reader::garbled(std::string_view why) const {
 
 void reply_reader::feed(std::string_view bytes) {
   constexpr std::size_t enough_to_tell = 40;
-  if (beginning_.size() < enough_to_tell) {
+  if (show_ == beginning::shown && beginning_.size() < enough_to_tell) {
     beginning_ += bytes.substr(0, enough_to_tell - beginning_.size());
   }
   unfinished_ += bytes.size();
@@ -124,7 +129,7 @@ result<std::optional<reply>> reply_reader::next() {
   void* got = nullptr;
   if (::redisReaderGetReply(reader_.get(), &got) != REDIS_OK) {
     broken_ = true;
-    return garbled(reader_->errstr);
+    return garbled(*items_ > max_items ? "a reply has more than 100,000 parts" : reader_->errstr);
   }
   if (got == nullptr) {
     broken_ = unfinished_ > max_reply_size;
@@ -132,6 +137,7 @@ result<std::optional<reply>> reply_reader::next() {
                    : std::optional<reply>();
   }
   unfinished_ = reader_->len - reader_->pos;
+  *items_ = 0;
   const std::unique_ptr<reply> root(static_cast<reply*>(got));
   return std::optional(std::move(*root));
 }

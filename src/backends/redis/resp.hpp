@@ -43,11 +43,17 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
 /// Cuts a stream of bytes into replies. Threads: like any value.
 class reply_reader {
  public:
-  /// Of one reply, with all that is in it. What cremone asks for is far smaller; a reply of many tiny items takes some
-  /// twenty times this much memory.
+  /// Of one reply, in bytes. What cremone asks for is far smaller.
   static constexpr std::size_t max_reply_size = std::size_t{8} << 20U;
 
-  reply_reader();
+  /// Of one reply, at all depths: a list of tiny items takes far more memory than bytes.
+  static constexpr std::size_t max_items = 100'000;
+
+  /// What the stream began with tells what kind of server this is, if not a Redis. Not to be shown where a password was
+  /// sent, which it may repeat.
+  enum class beginning : bool { hidden, shown };
+
+  explicit reply_reader(beginning b = beginning::shown);
 
   void feed(std::string_view bytes);
 
@@ -63,8 +69,9 @@ class reply_reader {
   [[nodiscard]] error garbled(std::string_view why) const;
 
   std::unique_ptr<redisReader, free_reader> reader_;
-  std::string
-      beginning_;  // the first bytes of the stream: they tell what kind of server this is, if not a Redis
+  std::unique_ptr<std::size_t> items_;  // of the reply being read; where hiredis finds it
+  beginning show_;
+  std::string beginning_;
   std::size_t unfinished_ = 0;  // bytes since the last whole reply
   bool broken_ = false;
 };

@@ -85,7 +85,8 @@ void session::connect() {
     user->trying();
   }
   stage_ = stage::connecting;
-  reader_ = reply_reader();
+  reader_ =
+      reply_reader(to_.password.empty() ? reply_reader::beginning::shown : reply_reader::beginning::hidden);
   line_ = std::make_shared<line>(weak_from_this());
   timer_->arm(env_->now() + connect_limit);
   connection_ = net_->open(to_.where, line_);
@@ -149,7 +150,7 @@ void session::take(std::string_view bytes) {
 /// One answer to the greeting. False when it is none.
 bool session::greeted(const reply& r) {
   if (r.is(reply::kind::error)) {
-    const complaint said = understand(r.text, to_.node);
+    const complaint said = understand(r.text, to_.node, to_.password.empty());
     lost({said.code, said.detail});
     return false;
   }

@@ -109,17 +109,19 @@ class quorum::acquiring : public std::enable_shared_from_this<acquiring> {
  private:
   void take(acquire_answer&& a) {
     callback<void(acquire_answer)> reply;
+    acquire_answer decided;
     {
       const std::lock_guard lock(mutex_);
       if (!votes_.count(note(std::move(a)))) {
         return;
       }
       reply = std::move(reply_);
+      decided = outcome();
     }
-    if (votes_.state() != verdict::carried) {
+    if (!std::holds_alternative<grant>(decided)) {
       withdraw();
     }
-    reply(outcome());
+    reply(std::move(decided));
   }
 
   /// With the mutex held.
@@ -246,14 +248,16 @@ class quorum::removing {
 
   void take(const answer& a) {
     callback<void(answer)> reply;
+    answer decided;
     {
       const std::lock_guard lock(mutex_);
       if (!votes_.count(a)) {
         return;
       }
       reply = std::move(reply_);
+      decided = votes_.outcome();
     }
-    reply(votes_.outcome());
+    reply(std::move(decided));
   }
 
   const hold_version version;

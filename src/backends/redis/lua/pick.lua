@@ -6,7 +6,11 @@
 
 local found = {}
 for _, key in ipairs(KEYS) do
-  if redis.pcall('GETRANGE', key, 0, 8) == 'cremone1:' then
+  local beginning = redis.pcall('GETRANGE', key, 0, 8)
+  if type(beginning) == 'table' and not string.find(beginning.err, 'WRONGTYPE', 1, true) then
+    return beginning
+  end
+  if beginning == 'cremone1:' then
     found[#found + 1] = key
     found[#found + 1] = redis.call('GETRANGE', key, 0, 511)
     found[#found + 1] = redis.call('PTTL', key)

@@ -16,12 +16,12 @@ local function try(...)
 end
 
 try('GETRANGE', KEYS[1], 0, 0)
-try('PTTL', KEYS[1])
-try('PEXPIRE', KEYS[1], 1)
+try('PEXPIRE', KEYS[2], 60000, 'XX')  -- of a key that never expires: nothing happens
 try('TIME')
 try('HGET', KEYS[2], '0')
 try('PUBLISH', ARGV[1], '')
-if try('DEL', KEYS[1]) then  -- what the next ones leave must go again
+if try('PTTL', KEYS[1]) and redis.call('PTTL', KEYS[1]) == -2 and try('DEL', KEYS[1]) then
+  -- Nothing is there, and what these leave goes again.
   try('SET', KEYS[1], '', 'PX', 1)
   redis.call('DEL', KEYS[1])
   try('HSET', KEYS[1], '0', '0')
