@@ -18,21 +18,20 @@ using test::shown;
 using test::wait_for;
 
 /// Asks for the lock inside the hint, as the receiver may; and, as hints may come for nothing, inside the next one too,
-/// until it has it.
+/// until it has it. A hint that comes while an answer is on its way counts when that is there.
 class asks_at_once final : public hint_sink {
  public:
-  asks_at_once(backend& by, const acquire_request& request)
-      : by_(by), state_(std::make_shared<state>(request)) {}
+  /// It asks with this request, and wants to be told itself.
+  static std::shared_ptr<asks_at_once> with(backend& by, const acquire_request& request) {
+    const auto made = std::make_shared<asks_at_once>(by, request);
+    made->state_->request.wake = made;
+    return made;
+  }
+  asks_at_once(backend& by, const acquire_request& request) : state_(std::make_shared<state>(by, request)) {}
 
   void hint() noexcept override {
-    if (!state_->asking.exchange(true)) {
-      ++state_->asked;
-      by_.try_acquire(state_->request, [s = state_](const acquire_answer& a) {
-        s->granted = std::holds_alternative<grant>(a);
-        ++s->answered;
-        s->asking = s->granted.load();
-      });
-    }
+    ++state_->hints;
+    ask(state_);
   }
 
   [[nodiscard]] int asked() const noexcept { return state_->asked; }
@@ -41,16 +40,32 @@ class asks_at_once final : public hint_sink {
 
  private:
   struct state {
-    explicit state(const acquire_request& r) : request(r) {}
+    state(backend& b, const acquire_request& r) : by(b), request(r) {}
 
-    const acquire_request request;
+    backend& by;
+    acquire_request request;
     std::atomic<bool> asking = false;
     std::atomic<bool> granted = false;
+    std::atomic<int> hints = 0;
     std::atomic<int> asked = 0;
     std::atomic<int> answered = 0;
   };
 
-  backend& by_;
+  static void ask(const std::shared_ptr<state>& s) {
+    if (s->asking.exchange(true)) {
+      return;
+    }
+    ++s->asked;
+    s->by.try_acquire(s->request, [s, heard = s->hints.load()](const acquire_answer& a) {
+      s->granted = std::holds_alternative<grant>(a);
+      ++s->answered;
+      s->asking = s->granted.load();
+      if (s->hints != heard) {
+        ask(s);
+      }
+    });
+  }
+
   const std::shared_ptr<state> state_;
 };
 
@@ -93,7 +108,7 @@ TEST_P(Hints, GoWhereTheLatestRequestSays) {
 
 TEST_P(Hints, MayBeFollowedAtOnce) {
   take(lock_, holder_);
-  const auto eager = std::make_shared<asks_at_once>(here_.seam(), queueing(lock_, ann_));
+  const auto eager = asks_at_once::with(here_.seam(), queueing(lock_, ann_));
   enqueue(test::queueing(lock_, ann_, eager));
   EXPECT_EQ(shown(there_.release(lock_, holder_)), "done");
   if (!like().hints) {
@@ -105,7 +120,7 @@ TEST_P(Hints, MayBeFollowedAtOnce) {
 
 TEST_P(Hints, ThatComeWhenTheBackendWasClosedDoNoHarm) {
   auto gone = store().open_backend();
-  const auto eager = std::make_shared<asks_at_once>(gone.seam(), queueing(lock_, ann_));
+  const auto eager = asks_at_once::with(gone.seam(), queueing(lock_, ann_));
   take(lock_, holder_);
   EXPECT_EQ(shown(gone.try_acquire(test::queueing(lock_, ann_, eager))), "refused: busy");
   enqueue(queueing(lock_, bob_));

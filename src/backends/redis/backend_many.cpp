@@ -46,8 +46,11 @@ struct classic_backend::renewing {
         if (f != nullptr) {
           a = f->nothing_done ? answer(refused{f->why}) : answer(unknown{f->why});
         } else if (fits && r->text[i] == '2') {
-          a = unknown{error(errc::access_denied,
-                            by.node_->settings().node + ": its ACL denies this user the lock's key")};
+          a = unknown{
+              error(errc::access_denied,
+                    by.node_->settings().node +
+                        ": it let nobody look at the lock's key (getrange) or renew it (pexpire); an ACL "
+                        "that was changed, or a server that takes no writes any more")};
         } else if (!fits || (r->text[i] != '0' && r->text[i] != '1')) {
           a = unknown{by.nonsense("renew", *r)};
         } else if (r->text[i] == '1') {

@@ -150,7 +150,9 @@ void session::take(std::string_view bytes) {
 /// One answer to the greeting. False when it is none.
 bool session::greeted(const reply& r) {
   if (r.is(reply::kind::error)) {
-    const complaint said = understand(r.text, to_.node, to_.password.empty());
+    // AUTH is said first, and is all that a server could repeat a password from.
+    const bool to_auth = !to_.password.empty() && greetings_due_ == (to_.db != 0 ? 3U : 2U);
+    const complaint said = understand(r.text, to_.node, !to_auth);
     lost({said.code, said.detail});
     return false;
   }
