@@ -191,8 +191,8 @@ TEST_F(RedisProxy, AConnectionThatIsCutDoesNotEndALease) {
   lease held = taken(locks, "lock", {.ttl = 9s, .wait = 5s});
   const instant first = held.deadline();
   for (int i = 0; i < 5; ++i) {
-    proxy_.cut_all();
     const auto before = proxy_.accepted();
+    proxy_.cut_all();
     EXPECT_TRUE(wait_for([&] { return proxy_.accepted() > before; })) << "it does not connect anew";
   }
   EXPECT_TRUE(wait_for([&] { return held.deadline() > first || !held.held(); }));

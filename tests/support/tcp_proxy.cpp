@@ -97,7 +97,6 @@ void tcp_proxy::accept_until_closed() {
     if (!client) {
       continue;
     }
-    ++accepted_;
     const int at_once = 1;
     (void)::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     auto c = std::make_unique<connection>();
@@ -109,6 +108,7 @@ void tcp_proxy::accept_until_closed() {
     placed.upwards = std::thread([this, &placed] { pump(placed, direction::to_server); });
     placed.downwards = std::thread([this, &placed] { pump(placed, direction::to_client); });
     connections_.push_back(std::move(c));
+    ++accepted_;  // whoever reads it may cut this one too
   }
 }
 
