@@ -103,16 +103,7 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   if (over()) {
     return {};
   }
-  phase_ = phase::sleeping;  // nothing is under way
-  // Where there are hints without a queue, the store knows whom to tell, and says no place.
-  const bool on_a_list = settings_.hints && !settings_.fifo && !one_try() && r.why == errc::busy;
-  queued_ = queued_ || r.place.has_value() || on_a_list;
-  if (r.why.code() == errc::unreachable) {
-    trouble_ = r.why;
-  } else {
-    trouble_.reset();
-    heard_ = now;
-  }
+  take_note(now, r);
   if (unsettled_ && (r.why.code() == errc::not_held || r.why.code() == errc::lost)) {
     // An attempt without an answer had been granted after all, and others have watched that hold die: this owner
     // id is spent, the wish for the lock is not.
@@ -153,6 +144,20 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
   }
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// What a refusal says, beyond that it is one.
+void acquire::take_note(instant now, const refusal& r) {
+  phase_ = phase::sleeping;  // nothing is under way
+  // Where there are hints without a queue, the store knows whom to tell, and says no place.
+  const bool on_a_list = settings_.hints && !settings_.fifo && !one_try() && r.why == errc::busy;
+  queued_ = queued_ || r.place.has_value() || on_a_list;
+  if (r.why.code() == errc::unreachable) {
+    trouble_ = r.why;
+  } else {
+    trouble_.reset();
+    heard_ = now;
+  }
 }
 
 /// A waiter remembers by itself since when it has seen whom: its client's table, which is for those who try and come

@@ -113,6 +113,7 @@ class acquire {
   [[nodiscard]] acquire_action wait_or_fail(instant now, instant wake);
   [[nodiscard]] acquire_action give_up();
   [[nodiscard]] bool out_of_time(instant now) const noexcept;
+  void take_note(instant now, const refusal& r);
   void watch(instant now, std::span<const hold_record> holders);
   [[nodiscard]] instant ripe_at(const hold_record& holder, instant by_the_table);
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;

@@ -314,7 +314,7 @@ TEST_F(Transport, AsksTcpToSendAtOnceAndToNoticeADeadPeer) {
   };
   EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 1);
   EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
-  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 5000);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 10'000);
 }
 
 // ---- what cannot be opened ---------------------------------------------------------------------------------------

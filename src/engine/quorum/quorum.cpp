@@ -96,8 +96,11 @@ traits quorum::describe() const { return nodes_->front()->describe(); }
 /// One acquire on its way to several nodes.
 class quorum::acquiring : public std::enable_shared_from_this<acquiring> {
  public:
-  acquiring(node_list nodes, const acquire_request& request, callback<void(acquire_answer)> reply)
-      : nodes_(std::move(nodes)), request_(request), votes_(nodes_->size()), reply_(std::move(reply)) {}
+  acquiring(node_list nodes, acquire_request request, callback<void(acquire_answer)> reply)
+      : nodes_(std::move(nodes)),
+        request_(std::move(request)),
+        votes_(nodes_->size()),
+        reply_(std::move(reply)) {}
 
   void start() {
     for (const auto& node : *nodes_) {
