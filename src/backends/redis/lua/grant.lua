@@ -13,9 +13,15 @@
 local function next_token()
   local time = redis.call('TIME')
   local token = time[1] * 1000000 + time[2]
-  local last = tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or 0)
-  if not last then
-    error({err = 'ERR the counter in ' .. KEYS[2] .. ' is not a number'})
+  local stored = redis.call('HGET', KEYS[2], ARGV[3])
+  if not stored then
+    -- A bucket's first. Redis keeps a small hash as a list and walks through it for every field, unless one of its
+    -- values is longer than 64 bytes: this one.
+    redis.call('HSET', KEYS[2], 'about', 'cremone: the last fence token of each bucket of lock names, layout classic')
+  end
+  local last = tonumber(stored or 0)
+  if not last or last > 9007194959773696 then  -- 2^53 - 2^32: beyond 2^53 one more would be the same number again
+    error({err = 'ERR the counter in ' .. KEYS[2] .. ' is not a token'})
   end
   if token <= last then
     token = last + 1
