@@ -69,7 +69,7 @@ class connection {
   virtual void put(std::string_view bytes) = 0;
 
   /// Hands to the kernel what was put, as far as it takes it without waiting; the rest follows by itself. While
-  /// another thread is at it, or while `received` runs, that one takes what was put along and this returns at once.
+  /// another thread is at it, or while `opened` or `received` runs, that one takes what was put along and this returns at once.
   virtual void flush() = 0;
 
   /// At once, without telling the events.
