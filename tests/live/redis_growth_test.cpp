@@ -15,6 +15,7 @@
 #include <iterator>
 #include <latch>
 #include <memory>
+#include <stop_token>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CREMONE_TEST_SANITIZED
@@ -149,9 +150,15 @@ TEST_F(RedisGrowth, DoesNotComeFromReconnects) {
     // Whoever has waited once has a second connection, for notices. Each does, so that it does not matter who has to later.
     client other = opened(server_.url());
     const lease held = taken(other, "held", {.wait = generous});
-    crowd(clients.size(),
-          [&](std::size_t i) { EXPECT_FALSE(clients[i].acquire("held", {.wait = 10ms}).has_value()); });
+    std::stop_source enough;
+    const auto waiting = std::async(std::launch::async, [&] {
+      crowd(clients.size(), [&](std::size_t i) {
+        EXPECT_FALSE(clients[i].acquire("held", {}, enough.get_token()).has_value());
+      });
+    });
     two_each();
+    enough.request_stop();
+    waiting.wait();
   }
   const auto cut_and_use = [&] {
     const auto connections = proxy.accepted();
