@@ -2,11 +2,11 @@
 //
 // What it costs to hold: the CPU that a client spends on keeping 10,000 leases of ttl 10 s alive. Asserts only
 // that they were alive.
+#include "bench/cpu.hpp"
+
 #include <cremone/cremone.hpp>
 
 #include <benchmark/benchmark.h>
-
-#include <sys/resource.h>
 
 #include <chrono>
 #include <string>
@@ -16,15 +16,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
+using cremone::bench::cpu_seconds;
 
 void cpu_of_held_leases(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));

@@ -2,13 +2,12 @@
 //
 // What many leases and many contenders cost on redis:// in the layout `classic`: CPU of keeping 10,000 leases alive, and how
 // a lock that eight want all the time goes from hand to hand. Asserts only that what was held was held.
+#include "bench/cpu.hpp"
 #include "bench/redis_server.hpp"
 
 #include <cremone/cremone.hpp>
 
 #include <benchmark/benchmark.h>
-
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,15 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
 
 double microseconds(clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 

@@ -2,6 +2,7 @@
 //
 // What a pair of acquire and release costs on sqlite://, beside the least that SQLite can do for it: two prepared
 // statements on a table of the same shape, in a file of its own beside the other. Asserts nothing; figures only.
+#include "bench/cpu.hpp"
 #include "bench/scratch.hpp"
 
 #include "backends/sqlite/sql.hpp"
@@ -115,12 +116,6 @@ class pinned {
  private:
   cpu_set_t before_{};
 };
-
-double cpu_seconds() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
-}
 
 /// What the pairs of one kind take, in batches: short, so that most are not interrupted by others on the machine, and
 /// as long as the store's own round of clearing away.

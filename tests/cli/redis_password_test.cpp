@@ -14,26 +14,14 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-class RedisToolWithPassword : public ::testing::Test {
+class RedisToolWithPassword : public Tool {
  protected:
   RedisToolWithPassword() {
     EXPECT_EQ(server.ask({"ACL", "SETUSER", "ann", "on", ">opensesame", "+@all", "~*", "&*"}).shown(), "OK");
   }
 
-  [[nodiscard]] std::string url() const { return server.url_as("ann:opensesame"); }
-  [[nodiscard]] surroundings here() const {
-    return {.environment = {{"CREMONE_URL", url()}, {"CREMONE_STATE_DIR", dir.path()}, {"NO_COLOR", ""}}};
-  }
-  [[nodiscard]] static std::vector<std::string> cremone_words(const std::vector<std::string>& words) {
-    std::vector<std::string> all = {CREMONE_TOOL};
-    all.insert(all.end(), words.begin(), words.end());
-    return all;
-  }
-  [[nodiscard]] finished cremone(const std::vector<std::string>& words) const {
-    return run(cremone_words(words), here());
-  }
+  [[nodiscard]] std::string url() const override { return server.url_as("ann:opensesame"); }
 
-  temp_directory dir;
   redis_server server;
 };
 
