@@ -65,7 +65,7 @@ class connection {
   virtual ~connection() = default;  ///< closes
 
   /// Puts bytes behind those that were put before. Never blocks, and makes no system call: what several threads put
-  /// is sent together by the next flush. Before `opened` and after the end it goes nowhere.
+  /// is sent together by the next flush, or after the next `opened` or `received` at the latest. Before `opened` and after the end it goes nowhere.
   virtual void put(std::string_view bytes) = 0;
 
   /// Hands to the kernel what was put, as far as it takes it without waiting; the rest follows by itself. While

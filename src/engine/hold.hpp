@@ -11,7 +11,7 @@
 #include <cremone/result.hpp>
 #include <cremone/types.hpp>
 
-#include <boost/intrusive/set_hook.hpp>
+#include <boost/intrusive/list_hook.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace cremone::detail {
 
 class engine;
 
-class hold : public std::enable_shared_from_this<hold>, public boost::intrusive::set_base_hook<> {
+class hold : public std::enable_shared_from_this<hold>, public boost::intrusive::list_base_hook<> {
  public:
   hold(std::shared_ptr<engine> by, lock_name lock, const owner_id& who, fence_token number,
        const core::lease_timing& timing, instant since)
@@ -62,11 +62,6 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
   /// A copy of dog.deadline() that `held()` reads without the mutex; instant::min() once it is over.
   std::atomic<instant> deadline;
   static_assert(std::atomic<instant>::is_always_lock_free);
-};
-
-/// The order in which holds want attention.
-struct by_wake {
-  bool operator()(const hold& a, const hold& b) const noexcept { return a.wake < b.wake; }
 };
 
 }  // namespace cremone::detail

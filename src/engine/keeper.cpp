@@ -22,7 +22,7 @@ bool keeper::add(hold& h) {
   if (closed_) {
     return false;
   }
-  due_.insert(due_.end(), h);  // almost always the last: constant time
+  link(h);
   arm(h.wake);
   return true;
 }
@@ -44,9 +44,27 @@ void keeper::arm(instant when) {
   timer_->arm(when);
 }
 
+void keeper::link(hold& h) {
+  auto at = due_.lower_bound(h.wake);
+  if (at == due_.end() || at->first != h.wake) {
+    if (spare_.empty()) {
+      at = due_.try_emplace(at, h.wake);
+    } else {
+      spare_.key() = h.wake;
+      at = due_.insert(at, std::move(spare_));
+    }
+  }
+  at->second.push_back(h);
+}
+
 void keeper::unlink(hold& h) noexcept {
-  if (h.is_linked()) {
-    due_.erase(due_.iterator_to(h));
+  if (!h.is_linked()) {
+    return;
+  }
+  const auto at = due_.find(h.wake);
+  at->second.erase(at->second.iterator_to(h));
+  if (at->second.empty()) {
+    spare_ = due_.extract(at);
   }
 }
 
@@ -54,7 +72,7 @@ void keeper::requeue(hold& h) {
   unlink(h);
   h.wake = h.dog.wake_at();
   h.deadline.store(h.dog.deadline(), std::memory_order_release);
-  due_.insert(h);
+  link(h);
 }
 
 /// With the mutex held, when the watchdog has just said `lost`; announce() follows without it.
@@ -117,8 +135,8 @@ void keeper::tick() {
     const std::lock_guard lock(mutex_);
     timer_at_ = instant::max();
     const instant now = env_->now();  // validity of all renewals below counts from here, before any is sent
-    while (!due_.empty() && due_.begin()->wake <= now) {
-      hold& h = *due_.begin();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      hold& h = due_.begin()->second.front();
       switch (h.dog.tick(now)) {
         case verdict::lost:
           lose(h, ran_out(h));
@@ -136,7 +154,7 @@ void keeper::tick() {
       requeue(h);
     }
     if (!due_.empty()) {
-      arm(due_.begin()->wake);
+      arm(due_.begin()->first);
     }
   }
   for (const auto& h : lost) {
@@ -180,7 +198,7 @@ void keeper::answered(const batch& b, const std::vector<answer>& answers) {
       }
     }
     if (!due_.empty()) {
-      arm(due_.begin()->wake);
+      arm(due_.begin()->first);
     }
   }
   for (const auto& h : lost) {
@@ -268,7 +286,7 @@ std::vector<std::shared_ptr<hold>> keeper::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     while (!due_.empty()) {
-      hold& h = *due_.begin();
+      hold& h = due_.begin()->second.front();
       all.push_back(h.shared_from_this());
       (void)h.dog.abandon();
       lose(h, closed_under(h));

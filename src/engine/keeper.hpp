@@ -9,9 +9,10 @@
 
 #include <cremone/backend.hpp>
 
-#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,11 +56,13 @@ class keeper : public std::enable_shared_from_this<keeper> {
 
  private:
   struct batch;
-  using due_order = boost::intrusive::multiset<hold, boost::intrusive::compare<by_wake>>;
+  using due_together = boost::intrusive::list<hold, boost::intrusive::constant_time_size<false>>;
+  using due_order = std::map<instant, due_together>;  // never with an empty list
 
   void tick();
   void send(std::shared_ptr<batch> b);
   void answered(const batch& b, const std::vector<answer>& answers);
+  void link(hold& h);
   void requeue(hold& h);
   void unlink(hold& h) noexcept;
   void arm(instant when);
@@ -71,7 +74,8 @@ class keeper : public std::enable_shared_from_this<keeper> {
 
   std::mutex mutex_;
   bool closed_ = false;
-  due_order due_;
+  due_order due_;               // by their wake. Few moments for many holds: renewals are due on a grid
+  due_order::node_type spare_;  // of a moment that is over: a lock and unlock allocates nothing here
   std::unique_ptr<timer> timer_;
   instant timer_at_ = instant::max();
 };

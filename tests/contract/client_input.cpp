@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
+using test::generous;
 
 class Input : public client_test {
  protected:
@@ -90,7 +91,7 @@ TEST_P(Input, AtTheLimitsIsAccepted) {
   const std::string label(core::max_label_size, 'x');
   for (const milliseconds ttl : {core::min_ttl, seam_.like().max_ttl}) {
     for (const std::string& name : {std::string("x"), std::string(lock_name::max_size, 'x')}) {
-      expect_accepted(name, {.ttl = ttl, .wait = no_wait, .label = label});
+      expect_accepted(name, {.ttl = ttl, .wait = generous, .label = label});
       expect_free(name);
     }
   }

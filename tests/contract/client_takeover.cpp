@@ -30,7 +30,11 @@ class Takeover : public client_test {
   grant take_and_die() {
     acquire_request request = test::wanting(lock_, dead_);
     request.ttl = ttl;
-    return granted(seam_.try_acquire(request));
+    acquire_answer got = seam_.try_acquire(request);
+    for (int run = 0; run < 10 && std::holds_alternative<unknown>(got); ++run) {  // a machine that stalls
+      got = seam_.try_acquire(request);
+    }
+    return granted(got);
   }
 
   /// The lock is another's now, and the dead holder is known to be out.

@@ -194,6 +194,16 @@ TEST_P(TransportOver, SendsAtOnceWhatManyThreadsPutWhileBytesAreReceived) {
   EXPECT_EQ(sends, 1);
 }
 
+TEST_P(TransportOver, SendsWhatWasPutWithoutAFlushAfterTheNextBytesAreReceived) {
+  const auto link = open(server_->where());
+  const auto peer = server_->accept();
+  ASSERT_TRUE(opened());
+  settle();
+  link->put("behind");
+  write_all(peer, "?");
+  EXPECT_EQ(read_exactly(peer, 6), "behind");
+}
+
 TEST_P(TransportOver, LeavesTheRestToTheLoopWhenBytesAreReceivedDuringAFlush) {
   const signal_once link_is_known;
   const signal_once in_send;

@@ -30,11 +30,13 @@ class scripted_connection final : public connection {
     open_ = true;
     if (const auto e = listening()) {
       e->opened();
+      flush();
     }
   }
   void say(std::string_view bytes) {
     if (const auto e = listening()) {
       e->received(bytes);
+      flush();
     }
   }
   void fail(const error& why) {

@@ -55,6 +55,17 @@ class RedisPipeline : public ::testing::Test {
     });
   }
 
+  /// Many are without an answer, and answers come fast.
+  void be_busy() {
+    come_up();
+    for (std::size_t i = 0; i <= pace::busy_from; ++i) {
+      send("A", 1h);
+    }
+    wire().say("+1\r\n");
+    (void)wire().take_sent();
+    (void)take_answers();
+  }
+
   [[nodiscard]] std::vector<std::string> take_answers() {
     env_->run_all();
     return std::exchange(answers_, {});
@@ -232,6 +243,34 @@ TEST_F(RedisPipeline, CutsAConnectionOnWhichAnAnswerComesThatNobodyAskedFor) {
   come_up();
   wire().say("+what\r\n");
   EXPECT_TRUE(net_->opened().front()->closed());
+}
+
+TEST_F(RedisPipeline, LetsARequestRideAlongWithTheNextReplyOfABusyLine) {
+  be_busy();
+  send("B", 1h);
+  EXPECT_EQ(wire().take_sent(), "") << "the next reply is near";
+  wire().say("+1\r\n");
+  EXPECT_EQ(wire().take_sent(), ping("B"));
+}
+
+TEST_F(RedisPipeline, SendsWhatRidesAlongWhenNoReplyComes) {
+  be_busy();
+  send("B", 1h);
+  EXPECT_EQ(wire().take_sent(), "");
+  env_->advance(5ms);
+  env_->run_all();
+  EXPECT_EQ(wire().take_sent(), ping("B"));
+}
+
+TEST_F(RedisPipeline, SendsAllWhenEnoughRideTogether) {
+  be_busy();
+  std::string all;
+  for (std::size_t i = 0; i < pace::most_together; ++i) {
+    EXPECT_EQ(wire().take_sent(), "");
+    send("B", 1h);
+    all += ping("B");
+  }
+  EXPECT_EQ(wire().take_sent(), all);
 }
 
 TEST_F(RedisPipeline, RefusesMoreThanItsCap) {

@@ -53,7 +53,7 @@ hold_record hold_in(const reply& value, const reply& pttl) {
 }
 
 milliseconds answer_limit(milliseconds ttl) {
-  constexpr milliseconds shortest{50};
+  constexpr milliseconds shortest{100};
   return std::clamp(ttl / 3, shortest, classic_backend::longest_limit);
 }
 

@@ -12,6 +12,9 @@ namespace {
 /// Requests that time out together are answered together.
 constexpr std::chrono::milliseconds sweep_step{5};
 
+/// A request that rides along with the next reply is sent without it when none comes.
+constexpr std::chrono::milliseconds longest_ride{5};
+
 response not_sent(error why) {
   return {.what = response::fate::not_sent, .got = {}, .why = std::move(why), .asked = {}, .due = {}};
 }
@@ -35,12 +38,16 @@ void pipeline::start() {
 
 void pipeline::send(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
                     callback<void(response)> answer) {
-  submit({.due = env_->now() + limit, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
-         false);
+  const instant now = env_->now();
+  submit(
+      {.asked = now, .due = now + limit, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
+      false);
 }
 
 void pipeline::send_again(std::string bytes, instant due, order_tag tag, callback<void(response)> answer) {
-  submit({.due = due, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)}, true);
+  submit(
+      {.asked = env_->now(), .due = due, .tag = tag, .answer = std::move(answer), .bytes = std::move(bytes)},
+      true);
 }
 
 void pipeline::decline(error why, callback<void(response)> answer) {
@@ -80,7 +87,11 @@ void pipeline::submit(request r, bool again) {
     waiting_.push_back(std::move(r));
     return;
   }
+  const bool rides_along = !sent_.empty() && pace_.rides_along(sent_.size(), sent_.front().asked, r.asked);
   put(std::move(r));
+  if (rides_along) {
+    return watch(sent_.back().asked + longest_ride);
+  }
   const auto by = connection_;
   lock.unlock();
   by->flush();
@@ -163,6 +174,7 @@ void pipeline::received(reply&& r) {
     if (!sent_.empty()) {
       heard_ = env_->now();
       of = std::move(sent_.front());
+      pace_.answered(of->asked, heard_);
       sent_.pop_front();
     }
   }
@@ -218,12 +230,13 @@ void pipeline::watch(instant due) {
   timer_->arm(due);
 }
 
-/// Some request may be due. Those that are get their answer: there is none. On the executor.
+/// Some request may be due. Those that are get their answer: there is none. What still rides along is sent. On the executor.
 void pipeline::sweep() {
   std::vector<request> late;
   std::size_t unsent = 0;
   bool stalled = false;
   error still_connecting{errc::unreachable};
+  std::shared_ptr<connection> by;
   {
     const std::lock_guard lock(mutex_);
     if (state_ == state::closed) {
@@ -231,6 +244,7 @@ void pipeline::sweep() {
     }
     const instant now = env_->now();
     watched_ = instant::max();
+    by = connection_;
     stalled = state_ == state::up && !sent_.empty() && now - heard_ >= stall_limit;
     instant next = sent_.empty() ? instant::max() : heard_ + stall_limit;
     for (auto r = waiting_.begin(); r != waiting_.end();) {
@@ -257,7 +271,8 @@ void pipeline::sweep() {
         next = std::min(next, r.due);
         continue;
       }
-      late.push_back({.due = r.due, .tag = r.tag, .answer = std::move(r.answer), .bytes = {}});
+      late.push_back(
+          {.asked = r.asked, .due = r.due, .tag = r.tag, .answer = std::move(r.answer), .bytes = {}});
       r.answer = nullptr;  // its place stays: the reply may still come
     }
     if (next != instant::max()) {
@@ -267,6 +282,9 @@ void pipeline::sweep() {
   for (std::size_t i = 0; i < late.size(); ++i) {
     late[i].answer(i < unsent ? not_sent(still_connecting)
                               : no_answer({errc::outcome_unknown, node_ + " did not answer in time"}));
+  }
+  if (by) {
+    by->flush();
   }
   if (stalled) {
     session_->cut({errc::unreachable, node_ + " has not answered for " +

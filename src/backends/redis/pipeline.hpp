@@ -6,6 +6,7 @@
 // without an answer was carried out is not known here, and never guessed.
 #pragma once
 
+#include "backends/redis/pace.hpp"
 #include "backends/redis/session.hpp"
 
 #include <cremone/callback.hpp>
@@ -79,6 +80,7 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
 
  private:
   struct request {
+    instant asked{};
     instant due{};
     order_tag tag{};
     callback<void(response)>
@@ -116,7 +118,8 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   std::vector<std::pair<callback<void(response)>, error>> refused_;  // to be answered on the executor
   std::unique_ptr<timer> timer_;
   instant watched_ = instant::max();  // when the timer fires
-  instant heard_{};                   // the last reply, or the first request after a quiet time
+  pace pace_;
+  instant heard_{};  // the last reply, or the first request after a quiet time
 };
 
 }  // namespace cremone::redis

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -79,12 +80,15 @@ std::optional<hold_record> parse(std::string_view value) {
 }  // namespace
 
 void append_mark(std::string& out, const owner_id& owner) {
-  out += tag;
   static constexpr std::string_view digits = "0123456789abcdef";
+  std::array<char, hex_size> hex{};  // not by appending to a string, which looks for room at every digit
+  std::size_t at = 0;
   for (const std::uint8_t byte : owner.raw()) {
-    out += digits[byte >> 4U];
-    out += digits[byte & 0xFU];
+    hex[at++] = digits[byte >> 4U];
+    hex[at++] = digits[byte & 0xFU];
   }
+  out += tag;
+  out.append(hex.data(), hex.size());
   out += ':';
 }
 
