@@ -67,15 +67,6 @@ std::vector<change> changes_between(const std::vector<lock_record>& before,
   return found;
 }
 
-nlohmann::ordered_json to_json(const change& c, wall_time now) {
-  nlohmann::ordered_json value = {{"time", iso_time(now)}, {"event", to_string(c.what)}, {"name", c.name}};
-  value.update(to_json(c.who));
-  if (c.token.value() != 0) {
-    value["token"] = c.token.value();
-  }
-  return value;
-}
-
 std::string to_line(const change& c, wall_time now) {
   std::string text;
   for (const std::string& cell :

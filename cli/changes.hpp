@@ -5,8 +5,6 @@
 
 #include <cremone/record.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,10 +31,6 @@ struct change {
 /// them.
 [[nodiscard]] std::vector<change> changes_between(const std::vector<lock_record>& before,
                                                   const std::vector<lock_record>& after);
-
-/// {"time", "event", "name", "host", "pid", "user", "label", "since", "token"}; without a token for waiters
-/// and where the store does not know it. User and since are null where they are not known.
-[[nodiscard]] nlohmann::ordered_json to_json(const change& c, wall_time now);
 
 /// Time, event, name, host, pid, user, token, label, with tabs between.
 [[nodiscard]] std::string to_line(const change& c, wall_time now);

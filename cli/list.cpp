@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
 
 #include <unistd.h>
@@ -22,14 +23,6 @@ constexpr command_text text = {
     "  cremone list\n"
     "  cremone list | cut -f1,4\n"
     "  cremone list --json | jq -r '.locks[].name'"};
-
-std::string as_json(const std::vector<lock_record>& locks, const std::string& store) {
-  auto all = nlohmann::ordered_json::array();
-  for (const lock_record& lock : locks) {
-    all.push_back(to_json(lock));
-  }
-  return json_line({{"store", store}, {"locks", std::move(all)}});
-}
 
 std::string as_text(const std::vector<lock_record>& locks, const std::string& store) {
   const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -64,7 +57,7 @@ outcome list_command(const arguments& given) {
   if (!locks) {
     return {.status = report(locks.error())};
   }
-  const auto printed = print(p.json() ? as_json(*locks, store->store()) : as_text(*locks, store->store()));
+  const auto printed = print(p.json() ? list_json(*locks, store->store()) : as_text(*locks, store->store()));
   return {.status = printed ? status::done : report(printed.error())};
 }
 

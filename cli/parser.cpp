@@ -9,8 +9,9 @@
 
 #include <cremone/cremone.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <cstdlib>
-#include <memory>
 
 namespace cremone::cli {
 
@@ -47,24 +48,39 @@ std::string meant_option(const CLI::App& app, const std::string& wrong) {
 
 }  // namespace
 
-parser::parser(const command_text& text) : text_(text) {
-  app_.description(std::string(text.about));
-  app_.footer("Examples:\n" + std::string(text.examples));
-  app_.formatter(std::make_shared<teaching_formatter>(text));
-  app_.allow_extras();
-  app_.set_help_flag("-h,--help", "show this text");
-  app_.add_option(
+parser::parser(const command_text& text) : app_(std::make_unique<CLI::App>()), text_(text) {
+  app_->description(std::string(text.about));
+  app_->footer("Examples:\n" + std::string(text.examples));
+  app_->formatter(std::make_shared<teaching_formatter>(text));
+  app_->allow_extras();
+  app_->set_help_flag("-h,--help", "show this text");
+  app_->add_option(
           "--url", url_,
           "the store; else $CREMONE_URL, else the SQLite file of this user. Better no password in it: "
           "redis:// takes it from a file too, with password_file=FILE")
       ->type_name("URL");
 }
 
-void parser::add_json() { app_.add_flag("--json", json_, "print JSON, for programs"); }
+parser::~parser() = default;
+
+void parser::add_flag(const std::string& names, bool& to, const std::string& about) {
+  app_->add_flag(names, to, about);
+}
+
+void parser::add_text(const std::string& names, const std::string& value, std::string& to,
+                      const std::string& about) {
+  app_->add_option(names, to, about)->type_name(value);
+}
+
+void parser::add_duration(const std::string& names, const std::string& about) {
+  app_->add_option(names, about)->type_name("TIME");
+}
+
+void parser::add_json() { app_->add_flag("--json", json_, "print JSON, for programs"); }
 
 void parser::add_name() {
   wants_name_ = true;
-  app_.add_option("name", name_, "the lock");
+  app_->add_option("name", name_, "the lock");
 }
 
 int parser::refuse(const std::string& why) const {
@@ -76,20 +92,20 @@ int parser::refuse(const std::string& why) const {
 std::optional<int> parser::parse(const arguments& given) {
   std::vector<std::string> reversed(given.words.rbegin(), given.words.rend());  // as CLI11 wants it
   try {
-    app_.parse(reversed);
+    app_->parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    const auto printed = print(app_.help());
+    const auto printed = print(app_->help());
     return printed ? status::done : report(printed.error());
   } catch (const CLI::ParseError& failed) {
     return refuse(failed.what());
   }
-  const bool named_behind_dashes = wants_name_ && app_.get_option("name")->count() == 0 &&
-                                   text_.name != "run" && given.after.size() == 1 && app_.remaining().empty();
+  const bool named_behind_dashes = wants_name_ && !was_given("name") && text_.name != "run" &&
+                                   given.after.size() == 1 && app_->remaining().empty();
   if (named_behind_dashes) {
     name_ = given.after.front();  // `who -- -odd`: a name that looks like an option
   } else if (const auto wrong = check_leftovers(given)) {
     return wrong;
-  } else if (wants_name_ && app_.get_option("name")->count() == 0) {
+  } else if (wants_name_ && !was_given("name")) {
     return refuse("which lock? The name is missing");
   }
   if (!password_in(name_).empty()) {  // names are shown to everybody, and kept in the store
@@ -99,14 +115,14 @@ std::optional<int> parser::parse(const arguments& given) {
 }
 
 std::optional<int> parser::check_leftovers(const arguments& given) const {
-  std::vector<std::string> left = app_.remaining();
+  std::vector<std::string> left = app_->remaining();
   if (text_.name != "run") {
     left.insert(left.end(), given.after.begin(), given.after.end());
   }
   for (const std::string& word : left) {
     if (word.size() > 1 && word.front() == '-') {
       return refuse("unknown option '" + word + "' of '" + std::string(text_.name) + "'" +
-                    meant_option(app_, word));
+                    meant_option(*app_, word));
     }
   }
   if (left.empty()) {
@@ -124,7 +140,7 @@ std::optional<int> parser::check_leftovers(const arguments& given) const {
 }
 
 result<client> parser::open_store() const {
-  const bool given = app_.get_option("--url")->count() > 0;
+  const bool given = was_given("--url");
   const char* const variable = std::getenv("CREMONE_URL");
   const std::string from_environment = variable == nullptr ? "" : variable;
   if (given &&
@@ -144,14 +160,14 @@ result<client> parser::open_store() const {
   return opened;
 }
 
-result<std::optional<std::chrono::milliseconds>> duration_option(const CLI::App& app,
-                                                                 const std::string& option) {
+bool parser::was_given(const std::string& option) const { return app_->get_option(option)->count() > 0; }
+
+result<std::optional<std::chrono::milliseconds>> parser::duration(const std::string& option) const {
   using answer_type = std::optional<std::chrono::milliseconds>;
-  const CLI::Option* const given = app.get_option(option);
-  if (given->count() == 0) {
+  if (!was_given(option)) {
     return answer_type{};
   }
-  const auto parsed = parse_duration(given->results().front());
+  const auto parsed = parse_duration(app_->get_option(option)->results().front());
   if (!parsed) {
     return error(errc::invalid_argument, option + ": " + parsed.error().detail());
   }

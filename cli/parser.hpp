@@ -7,13 +7,16 @@
 #include <cremone/client.hpp>
 #include <cremone/result.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace cremone::cli {
 
@@ -39,13 +42,21 @@ struct command_text {
   std::string_view examples;
 };
 
-/// Threads: one. Lives as long as the options that were bound to `app()`.
+/// Threads: one. What was bound to an option must outlive it. CLI11 itself is known to the .cpp alone: it takes a compiler
+/// longer than all the rest of a command.
 class parser {
  public:
   explicit parser(const command_text& text);
+  parser(const parser&) = delete;
+  parser& operator=(const parser&) = delete;
+  ~parser();
 
-  [[nodiscard]] CLI::App& app() noexcept { return app_; }
-
+  /// `names`: "-v,--verbose".
+  void add_flag(const std::string& names, bool& to, const std::string& about);
+  /// `value`: what the help calls it, "TEXT".
+  void add_text(const std::string& names, const std::string& value, std::string& to,
+                const std::string& about);
+  void add_duration(const std::string& names, const std::string& about);
   void add_json();
   /// The lock's name, which must be there: parse() sees to it.
   void add_name();
@@ -57,6 +68,11 @@ class parser {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
 
+  // After parse(), of an option that was added. `option`: one of its names.
+  [[nodiscard]] bool was_given(const std::string& option) const;
+  /// Nothing when it was not given.
+  [[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration(const std::string& option) const;
+
   /// Opens the store of --url, of CREMONE_URL, or the default one.
   [[nodiscard]] result<client> open_store() const;
 
@@ -64,16 +80,12 @@ class parser {
   [[nodiscard]] std::optional<int> check_leftovers(const arguments& given) const;
   [[nodiscard]] int refuse(const std::string& why) const;
 
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   command_text text_;
   std::string url_;
   std::string name_;
   bool json_ = false;
   bool wants_name_ = false;
 };
-
-/// `--option VALUE` of `app` as a length of time; nothing when the option was not given.
-[[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration_option(const CLI::App& app,
-                                                                               const std::string& option);
 
 }  // namespace cremone::cli

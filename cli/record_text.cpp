@@ -12,7 +12,6 @@ namespace cremone::cli {
 
 namespace {
 
-using json = nlohmann::ordered_json;
 using fact = std::pair<std::string, std::string>;
 
 std::chrono::milliseconds since(wall_time then, wall_time now) {
@@ -27,26 +26,6 @@ std::string when(wall_time then, wall_time now) {
 bool known(wall_time t) { return t != wall_time{}; }
 
 std::string number_or_blank(std::uint64_t value) { return value == 0 ? "" : std::to_string(value); }
-
-json number_or_null(std::uint64_t value) { return value == 0 ? json() : json(value); }
-
-json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
-
-json holder_json(const hold_record& h) {
-  json one = h.foreign.empty() ? to_json(h.owner)
-                               : json{{"host", nullptr},
-                                      {"pid", nullptr},
-                                      {"user", nullptr},
-                                      {"label", nullptr},
-                                      {"since", nullptr}};
-  one["token"] = number_or_null(h.token.value());
-  one["ttl_ms"] = number_or_null(static_cast<std::uint64_t>(h.ttl.count()));
-  one["mode"] = to_string(h.mode);
-  one["liveness"] = to_string(h.liveness);
-  one["expires_in_ms"] = h.expires_in ? json(h.expires_in->count()) : json();
-  one["foreign"] = text_or_null(h.foreign);
-  return one;
-}
 
 void add_holder(std::vector<fact>& facts, const lock_record& lock, const std::string& store,
                 const hold_record& h, wall_time now) {
@@ -154,37 +133,6 @@ std::string liveness_words(liveness l, std::string_view lock, std::string_view s
     case liveness::dead: return "dead; the next who asks gets the lock";
   }
   return {};
-}
-
-json to_json(const owner_data& who) {
-  return {{"host", who.host},
-          {"pid", who.pid},
-          {"user", text_or_null(who.user)},
-          {"label", who.label},
-          {"since", known(who.since) ? json(iso_time(who.since)) : json()}};
-}
-
-json to_json(const lock_record& lock) {
-  json holders = json::array();
-  for (const hold_record& h : lock.holders) {
-    holders.push_back(holder_json(h));
-  }
-  json waiters = json::array();
-  for (std::size_t i = 0; i < lock.waiters.size(); ++i) {
-    json one = {{"place", i + 1}};
-    one.update(to_json(lock.waiters[i].who));
-    one["mode"] = to_string(lock.waiters[i].mode);
-    waiters.push_back(std::move(one));
-  }
-  return {{"name", lock.name.str()},
-          {"held", !lock.holders.empty()},
-          {"last_token", number_or_null(lock.last.value())},
-          {"holders", std::move(holders)},
-          {"waiters", std::move(waiters)}};
-}
-
-std::string json_line(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string describe_lock(const lock_record& lock, const std::string& store, wall_time now, bool terminal,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lock's record in words and in JSON: who holds it, since when, who waits. The keys and the order of the columns are
-// an interface that scripts rely on. Reads no clock: relative times are told what time it is.
+// A lock's record in words: who holds it, since when, who waits. The order of the columns is an interface that scripts
+// rely on. Reads no clock: relative times are told what time it is.
 #pragma once
 
 #include "cli/output.hpp"
 
 #include <cremone/record.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <string>
 #include <string_view>
@@ -25,16 +23,6 @@ namespace cremone::cli {
 /// As one word of a shell's command line.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
-/// {"name", "held", "last_token", "holders": [{"host", "pid", "user", "label", "since", "token", "ttl_ms", "mode",
-/// "liveness", "expires_in_ms", "foreign"}], "waiters": [{"place", "host", "pid", "user", "label", "since", "mode"}]}.
-/// Keys are only ever added, and each is always there: what the store does not know, the last token included, is null.
-/// "expires_in_ms" is null where the store lets nothing expire, or this hold has no end. "foreign" is null for a holder
-/// that is cremone; else what that other program left there, and host, pid, user, label, since, token and ttl_ms are null.
-[[nodiscard]] nlohmann::ordered_json to_json(const lock_record& lock);
-
-/// "host", "pid", "user", "label" and "since", null where they are not known.
-[[nodiscard]] nlohmann::ordered_json to_json(const owner_data& who);
-
 /// "web1 pid 4711 user deploy"; without the user where it is not known.
 [[nodiscard]] std::string owner_words(const owner_data& who);
 
@@ -43,9 +31,6 @@ namespace cremone::cli {
 
 /// "in 12s unless renewed"; "never" where nothing but a release ends it; empty where the store decides otherwise.
 [[nodiscard]] std::string expiry_words(const hold_record& h);
-
-/// One line of JSON with its line break. Bytes that are not UTF-8 are replaced.
-[[nodiscard]] std::string json_line(const nlohmann::ordered_json& value);
 
 /// What `who` prints. On a terminal aligned and coloured; else one fact per line, with a tab after its name.
 [[nodiscard]] std::string describe_lock(const lock_record& lock, const std::string& store, wall_time now,

@@ -5,7 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
-#include "cli/record_text.hpp"
+#include "cli/record_json.hpp"
 
 namespace cremone::cli {
 
@@ -25,7 +25,7 @@ constexpr command_text text = {"release", "--force [OPTIONS] NAME",
 
 std::string said(const parser& p, const std::string& store, std::size_t removed) {
   if (p.json()) {
-    return json_line({{"store", store}, {"name", p.name()}, {"removed", removed}});
+    return removal_json(store, p.name(), removed);
   }
   return removed == 0 ? "nobody held '" + p.name() + "' at " + store + "\n"
                       : "released '" + p.name() + "' at " + store + "\n";
@@ -36,7 +36,7 @@ std::string said(const parser& p, const std::string& store, std::size_t removed)
 outcome release_command(const arguments& given) {
   parser p(text);
   bool force = false;
-  p.app().add_flag("--force", force, "yes, although somebody may be at work under it");
+  p.add_flag("--force", force, "yes, although somebody may be at work under it");
   p.add_json();
   p.add_name();
   if (const auto over = p.parse(given)) {

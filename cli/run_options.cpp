@@ -44,23 +44,20 @@ result<int> parse_status(const std::string& value) {
 }  // namespace
 
 run_line::run_line() : parser_(text) {
-  CLI::App& app = parser_.app();
   parser_.add_name();
-  app.add_option("--wait", "wait at most so long: 500ms, 10s, 2m, 1h (default: for ever)")->type_name("TIME");
-  app.add_flag("--try", try_, "do not wait");
-  app.add_option("-E,--conflict-exit-code", conflict_, "exit code when the lock is in use (default: 75)")
-      ->type_name("CODE");
-  app.add_option("--label", label_, "shown to those who ask who holds the lock")->type_name("TEXT");
-  app.add_option(
-         "--ttl",
-         "how long a holder that is stopped or cannot be told keeps the lock, 100ms to 1m (default: 30s)")
-      ->type_name("TIME");
-  app.add_option("--max-hold", "no longer than this; SIGTERM comes one grace before (default: no limit)")
-      ->type_name("TIME");
-  app.add_option("--grace",
-                 "between SIGTERM and SIGKILL when the lock is lost (default: a sixth of ttl or max-hold)")
-      ->type_name("TIME");
-  app.add_flag("-v,--verbose", options_.verbose, "say who is in the way, also without a terminal");
+  parser_.add_duration("--wait", "wait at most so long: 500ms, 10s, 2m, 1h (default: for ever)");
+  parser_.add_flag("--try", try_, "do not wait");
+  parser_.add_text("-E,--conflict-exit-code", "CODE", conflict_,
+                   "exit code when the lock is in use (default: 75)");
+  parser_.add_text("--label", "TEXT", label_, "shown to those who ask who holds the lock");
+  parser_.add_duration(
+      "--ttl",
+      "how long a holder that is stopped or cannot be told keeps the lock, 100ms to 1m (default: 30s)");
+  parser_.add_duration("--max-hold",
+                       "no longer than this; SIGTERM comes one grace before (default: no limit)");
+  parser_.add_duration(
+      "--grace", "between SIGTERM and SIGKILL when the lock is lost (default: a sixth of ttl or max-hold)");
+  parser_.add_flag("-v,--verbose", options_.verbose, "say who is in the way, also without a terminal");
 }
 
 std::optional<int> run_line::parse(const arguments& given) {
@@ -80,9 +77,9 @@ std::optional<int> run_line::parse(const arguments& given) {
 }
 
 result<void> run_line::read_values() {
-  const auto wait = duration_option(parser_.app(), "--wait");
-  const auto ttl = duration_option(parser_.app(), "--ttl");
-  const auto max_hold = duration_option(parser_.app(), "--max-hold");
+  const auto wait = parser_.duration("--wait");
+  const auto ttl = parser_.duration("--ttl");
+  const auto max_hold = parser_.duration("--max-hold");
   for (const auto* read : {&wait, &ttl, &max_hold}) {
     if (!*read) {
       return read->error();
@@ -91,7 +88,7 @@ result<void> run_line::read_values() {
   if (try_ && *wait) {
     return error(errc::invalid_argument, "--try and --wait: either do not wait, or do");
   }
-  if (parser_.app().get_option("-E")->count() > 0) {
+  if (parser_.was_given("-E")) {
     const auto code = parse_status(conflict_);
     if (!code) {
       return code.error();
@@ -108,7 +105,7 @@ result<void> run_line::read_values() {
 /// Renewals come at a third of the ttl, so that two thirds are left just before one: a grace longer than half would
 /// end commands whose lock is in no danger.
 result<void> run_line::read_grace() {
-  const auto given = duration_option(parser_.app(), "--grace");
+  const auto given = parser_.duration("--grace");
   if (!given) {
     return given.error();
   }

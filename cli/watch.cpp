@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
 #include "cli/signals.hpp"
 
@@ -79,7 +80,7 @@ std::string changes_text(const std::vector<lock_record>& before, const std::vect
   std::string out;
   const wall_time now = wall_now();
   for (const change& c : changes_between(before, after)) {
-    out += f == form::json ? json_line(to_json(c, now)) : to_line(c, now);
+    out += f == form::json ? change_json(c, now) : to_line(c, now);
   }
   return out;
 }
@@ -134,11 +135,11 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
 outcome watch_command(const arguments& given) {
   parser p(text);
   p.add_json();
-  p.app().add_option("--interval", "time between two looks (default: 500ms)")->type_name("TIME");
+  p.add_duration("--interval", "time between two looks (default: 500ms)");
   if (const auto over = p.parse(given)) {
     return {.status = *over};
   }
-  const auto interval = duration_option(p.app(), "--interval");
+  const auto interval = p.duration("--interval");
   if (!interval) {
     return {.status = report(interval.error())};
   }

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
 
 #include <unistd.h>
@@ -39,9 +40,7 @@ outcome who_command(const arguments& given) {
   }
   std::string out;
   if (p.json()) {
-    auto value = to_json(*lock);
-    value["store"] = store->store();
-    out = json_line(value);
+    out = lock_json(*lock, store->store());
   } else {
     const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
     out = describe_lock(*lock, store->store(), now, is_terminal(STDOUT_FILENO), colours_for(STDOUT_FILENO));

@@ -6,12 +6,14 @@
 #include "cli/duration.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/loss_policy.hpp"
+#include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
 #include "cli/secrets.hpp"
 #include "cli/waiting.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -235,8 +237,11 @@ TEST(RecordText, AnotherProgramIsShownAsSuch) {
               ElementsAre(ElementsAre("deploy", "foreign", "", "", "", "", "", "0", "")));
 }
 
-TEST(RecordText, JsonHasEveryKeyAndNullForWhatIsNotKnown) {
-  const auto holder = [](const lock_record& lock) { return to_json(lock)["holders"][0].dump(); };
+TEST(RecordJson, HasEveryKeyAndNullForWhatIsNotKnown) {
+  const auto parsed = [](const lock_record& lock) {
+    return nlohmann::ordered_json::parse(lock_json(lock, "redis://a"));
+  };
+  const auto holder = [&](const lock_record& lock) { return parsed(lock)["holders"][0].dump(); };
   EXPECT_EQ(
       holder(held_lock()).substr(holder(held_lock()).find("\"since\"")),
       R"("since":"2026-11-16T11:56:55Z","token":7,"ttl_ms":30000,"mode":"exclusive","liveness":"alive",)"
@@ -248,7 +253,8 @@ TEST(RecordText, JsonHasEveryKeyAndNullForWhatIsNotKnown) {
   EXPECT_EQ(holder(foreign_lock()),
             R"({"host":null,"pid":null,"user":null,"label":null,"since":null,"token":null,"ttl_ms":null,)"
             R"("mode":"exclusive","liveness":"untold","expires_in_ms":500,"foreign":"f3a9"})");
-  EXPECT_TRUE(to_json(foreign_lock())["last_token"].is_null());
+  EXPECT_TRUE(parsed(foreign_lock())["last_token"].is_null());
+  EXPECT_EQ(parsed(foreign_lock())["store"], "redis://a");
 }
 
 TEST(RecordText, AnOrphanIsExplained) {
@@ -258,10 +264,10 @@ TEST(RecordText, AnOrphanIsExplained) {
               HasSubstr("-- 'it'\\''s; $(rm)'"));
 }
 
-TEST(RecordText, JsonOfAnythingIsJson) {
+TEST(RecordJson, OfAnythingIsJson) {
   auto lock = held_lock();
   lock.holders[0].owner.label = "\xff\"\n";
-  const auto parsed = nlohmann::json::parse(json_line(to_json(lock)));
+  const auto parsed = nlohmann::json::parse(lock_json(lock, "redis://a"));
   EXPECT_EQ(parsed["holders"][0]["token"], 7);
   EXPECT_EQ(parsed["waiters"][1]["place"], 2);
 }
@@ -292,9 +298,10 @@ TEST(Changes, LeaveOutWhatIsNotKnown) {
   const auto found = changes_between({}, {half_known_lock()});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(to_line(found[0], noon), "2026-11-16T12:00:00Z\theld\tdeploy\tdb1\t4711\t\t\treport\n");
-  EXPECT_EQ(to_json(found[0], noon).dump(),
+  EXPECT_EQ(change_json(found[0], noon),
             R"({"time":"2026-11-16T12:00:00Z","event":"held","name":"deploy","host":"db1","pid":4711,)"
-            R"("user":null,"label":"report","since":null})");
+            R"("user":null,"label":"report","since":null})"
+            "\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/validate.hpp"
 #include "core/validity.hpp"
+#include "support/wait_for.hpp"
 
 #include <chrono>
 #include <string>
