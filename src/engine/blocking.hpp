@@ -12,14 +12,16 @@
 
 namespace cremone::detail {
 
-/// A place for one answer. Lives on the waiting thread's stack: `put` signals under the mutex and touches nothing
-/// afterwards.
+/// A place for one answer. Always shared by the one who waits and the one who puts, for put() signals after it has let go
+/// of the mutex: signalled under it, whoever waits would wake up only to sleep again until it is free.
 template <class T>
 class mailbox {
  public:
   void put(T value) {
-    const std::lock_guard lock(mutex_);
-    value_.emplace(std::move(value));
+    {
+      const std::lock_guard lock(mutex_);
+      value_.emplace(std::move(value));
+    }
     arrived_.notify_one();
   }
 

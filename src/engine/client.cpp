@@ -39,7 +39,7 @@ std::optional<error> unreadable(const std::shared_ptr<detail::engine>& e) {
 
 template <class T, class Ask>
 result<T> ask(detail::engine& e, Ask&& question) {
-  auto box = std::make_shared<detail::mailbox<result<T>>>();  // shared: the answer may come after the bound
+  const auto box = std::make_shared<detail::mailbox<result<T>>>();
   std::forward<Ask>(question)([box](result<T> r) { box->put(std::move(r)); });
   if (auto got = box->wait_for(question_bound)) {
     return std::move(*got);
@@ -87,13 +87,13 @@ result<lease> client::acquire(const lock_name& name, const acquire_options& opti
   if (stop.stop_requested()) {
     return error(errc::cancelled, "stop was requested before the call");
   }
-  detail::mailbox<result<lease>> box;
-  const auto op = engine_->acquire(name, options, [&box](result<lease> r) { box.put(std::move(r)); });
+  const auto box = std::make_shared<detail::mailbox<result<lease>>>();
+  const auto op = engine_->acquire(name, options, [box](result<lease> r) { box->put(std::move(r)); });
   if (!op || !stop.stop_possible()) {
-    return box.wait();
+    return box->wait();
   }
   const std::stop_callback on_stop(stop, [&op] { op->cancel(error(errc::cancelled, "stop was requested")); });
-  return box.wait();
+  return box->wait();
 }
 
 result<lock_record> client::inspect(const lock_name& name) const {

@@ -93,8 +93,7 @@ result<void> lease::release() {
   if (!at_home(hold_)) {
     return nothing_held();
   }
-  auto box =
-      std::make_shared<detail::mailbox<result<void>>>();  // shared: the answer may come after the bound
+  const auto box = std::make_shared<detail::mailbox<result<void>>>();
   const auto engine = hold_->owner_engine;
   engine->end_handle(std::exchange(hold_, nullptr), [box](result<void> r) { box->put(std::move(r)); });
   if (auto answered = box->wait_for(release_wait)) {

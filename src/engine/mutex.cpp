@@ -108,9 +108,9 @@ bool mutex_base::lock_within(std::chrono::milliseconds wait) {
   }
   acquire_options options = l.options;
   options.wait = wait;
-  mailbox<result<lease>> box;
-  l.by->acquire(l.name, options, [&box](result<lease> r) { box.put(std::move(r)); });
-  result<lease> got = box.wait();
+  const auto box = std::make_shared<mailbox<result<lease>>>();
+  l.by->acquire(l.name, options, [box](result<lease> r) { box->put(std::move(r)); });
+  result<lease> got = box->wait();
   if (!got) {
     if (got.error() == errc::busy || got.error() == errc::timed_out) {
       return false;
