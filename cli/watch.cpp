@@ -33,7 +33,7 @@ constexpr command_text text = {"watch", "[OPTIONS]",
                                "event (held, released, waiting, left),\n"
                                "name, host, pid, user, token and label; with --json one object per line. "
                                "What is shorter than the interval can\n"
-                               "come and go unseen.",
+                               "come and go unseen. A store that does not answer for a while is waited for.",
                                "  cremone watch\n"
                                "  cremone watch --interval 2s >> locks.log\n"
                                "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};
@@ -109,14 +109,32 @@ std::optional<outcome> pause(signal_inbox& signals, screen& view, std::chrono::m
   return std::nullopt;
 }
 
+/// A store that does not answer for a while is no reason to stop watching it.
+bool may_pass(const error& why) { return why == errc::unreachable; }
+
 outcome watch(const client& store, form f, std::chrono::milliseconds interval, signal_inbox& signals) {
   screen view;
   std::vector<lock_record> before;
+  bool seen = false;     // the store, once
+  bool in_sight = true;  // the last time
   for (;;) {
     auto now = store.list();
-    if (!now) {
+    if (!now && (!seen || !may_pass(now.error()))) {
       return {.status = report(now.error())};
     }
+    if (!now) {
+      if (in_sight) {
+        complain(now.error().message() + "; still watching");
+        view.start_anew();
+      }
+      in_sight = false;
+      if (const auto over = pause(signals, view, interval)) {
+        return *over;
+      }
+      continue;
+    }
+    seen = true;
+    in_sight = true;
     const auto printed =
         print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
     if (!printed) {

@@ -50,7 +50,8 @@ class lease {
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
 
-  /// Releases if this is the last handle. Does not wait for the answer of a store behind a network; never throws.
+  /// Releases if this is the last handle. Does not wait for the answer of a store behind a network; never throws. A process
+  /// that ends without closing its client may take that request with it, and the lock stays for its ttl: release() waits.
   ~lease();
 
   /// Reads the clock: true until `deadline()` while nothing else ended the lease. Never asks the store.

@@ -103,6 +103,19 @@ TEST_F(RedisTool, WatchTellsEachChangeInALineOfJson) {
   EXPECT_THAT(events, ::testing::ElementsAre("held", "released")) << "a renewal is no change";
 }
 
+TEST_F(RedisTool, WatchOutlivesAServerThatIsSilentForAWhile) {
+  process watch(cremone_words({"watch", "--json", "--interval", "20ms"}), here());
+  EXPECT_EQ(cremone({"run", "x", "--", "sleep", "0.2"}).code, 0);
+  ASSERT_TRUE(wait_for([&] { return watch.out().find("\"x\"") != std::string::npos; })) << watch.err();
+  server_.suspend();
+  EXPECT_TRUE(wait_for([&] { return watch.err().find("still watching") != std::string::npos; }));
+  server_.resume();
+  holding second(dir, here(), "y");
+  EXPECT_TRUE(wait_for([&] { return watch.out().find("\"y\"") != std::string::npos; })) << watch.err();
+  watch.signal(SIGTERM);
+  EXPECT_EQ(watch.wait().code, 0);
+}
+
 TEST_F(RedisTool, ReleaseByForceFreesOursAndAnotherProgramsLockAndNothingElse) {
   holding first(dir, here(), "x", {"--ttl", "30s"});
   ASSERT_TRUE(first.held());

@@ -52,6 +52,10 @@ hold_record hold_in(const reply& value, const reply& pttl) {
   return hold;
 }
 
+error unanswered(failure&& f) {
+  return f.why == errc::outcome_unknown ? error(errc::unreachable, f.why.detail()) : std::move(f.why);
+}
+
 milliseconds answer_limit(milliseconds ttl) {
   constexpr milliseconds shortest{100};
   return std::clamp(ttl / 3, shortest, classic_backend::longest_limit);
@@ -220,7 +224,7 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
   node_->run(scripts().inspect, arguments, 2, longest_limit, {},
              [self = shared_from_this(), name = name, reply = std::move(reply)](outcome o) mutable {
                if (auto* f = std::get_if<failure>(&o)) {
-                 return reply(std::move(f->why));
+                 return reply(unanswered(std::move(*f)));
                }
                const auto& r = std::get<redis::reply>(o);
                if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||

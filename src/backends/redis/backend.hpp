@@ -70,8 +70,11 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
 /// What stands at a lock's key; the PTTL as Redis tells it, -1 for none.
 [[nodiscard]] hold_record hold_in(const reply& value, const reply& pttl);
 
-/// How long the answer about a lock of this ttl may take. One that takes a third of it is of little use any more, and the
-/// next attempt must still fit in.
+/// Why a question that changes nothing brought no answer: there is nothing to be in doubt about.
+[[nodiscard]] error unanswered(failure&& f);
+
+/// How long the answer about a lock of this ttl may take: a third, so that the next attempt still fits in; 100 ms at least,
+/// although of the shortest ttl nothing is left then, because machines do stall for as long as a third of that.
 [[nodiscard]] std::chrono::milliseconds answer_limit(std::chrono::milliseconds ttl);
 
 /// redis://, rediss:// or redis+unix://; see settings.hpp. Connects in the background.

@@ -131,7 +131,7 @@ void classic_backend::scan(const std::shared_ptr<listing>& l) {
   const std::array<std::string_view, 6> words = {"SCAN", l->cursor, "COUNT", scan_step, "TYPE", "string"};
   node_->command(words, longest_limit, [self = shared_from_this(), l](outcome o) {
     if (auto* f = std::get_if<failure>(&o)) {
-      return l->reply(std::move(f->why));
+      return l->reply(unanswered(std::move(*f)));
     }
     auto& r = std::get<reply>(o);
     if (!r.is(kind::list) || r.items.size() != 2 || !r.items[0].is(kind::text) ||
@@ -151,7 +151,7 @@ void classic_backend::pick(const std::shared_ptr<listing>& l, const reply& keys)
   node_->run(scripts().pick, arguments, arguments.size(), longest_limit, {},
              [self = shared_from_this(), l](outcome o) {
                if (auto* f = std::get_if<failure>(&o)) {
-                 return l->reply(std::move(f->why));
+                 return l->reply(unanswered(std::move(*f)));
                }
                const auto& r = std::get<reply>(o);
                if (!r.is(kind::list) || r.items.size() % 3 != 0) {

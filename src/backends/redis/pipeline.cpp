@@ -90,7 +90,7 @@ void pipeline::submit(request r, bool again) {
   const bool rides_along = !sent_.empty() && pace_.rides_along(sent_.size(), sent_.front().asked, r.asked);
   put(std::move(r));
   if (rides_along) {
-    return watch(sent_.back().asked + longest_ride);
+    return arm(sent_.back().asked + longest_ride);
   }
   const auto by = connection_;
   lock.unlock();
@@ -216,35 +216,63 @@ void pipeline::down(const error& why) {
 
 /// With the mutex held.
 void pipeline::watch(instant due) {
-  if (due >= watched_) {
+  due_from_ = std::min(due_from_, due);
+  arm(due_from_);
+}
+
+/// With the mutex held.
+void pipeline::arm(instant when) {
+  if (when >= armed_) {
     return;
   }
   if (!timer_) {
     timer_ = env_->make_timer([weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
-        self->sweep();
+        self->on_timer();
       }
     });
   }
-  watched_ = due;
-  timer_->arm(due);
+  armed_ = when;
+  timer_->arm(when);
 }
 
-/// Some request may be due. Those that are get their answer: there is none. What still rides along is sent. On the executor.
-void pipeline::sweep() {
-  std::vector<request> late;
-  std::size_t unsent = 0;
-  bool stalled = false;
-  error still_connecting{errc::unreachable};
+/// What still rides along is sent, and some request may be due. On the executor.
+void pipeline::on_timer() {
+  const instant now = env_->now();
   std::shared_ptr<connection> by;
+  bool due = false;
   {
     const std::lock_guard lock(mutex_);
     if (state_ == state::closed) {
       return;
     }
-    const instant now = env_->now();
-    watched_ = instant::max();
+    armed_ = instant::max();
     by = connection_;
+    due = now >= due_from_;
+    if (!due && due_from_ != instant::max()) {
+      arm(due_from_);
+    }
+  }
+  if (by) {
+    by->flush();
+  }
+  if (due) {
+    sweep(now);
+  }
+}
+
+/// Those that are due get their answer: there is none. On the executor.
+void pipeline::sweep(instant now) {
+  std::vector<request> late;
+  std::size_t unsent = 0;
+  bool stalled = false;
+  error still_connecting{errc::unreachable};
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == state::closed) {
+      return;
+    }
+    due_from_ = instant::max();
     stalled = state_ == state::up && !sent_.empty() && now - heard_ >= stall_limit;
     instant next = sent_.empty() ? instant::max() : heard_ + stall_limit;
     for (auto r = waiting_.begin(); r != waiting_.end();) {
@@ -282,9 +310,6 @@ void pipeline::sweep() {
   for (std::size_t i = 0; i < late.size(); ++i) {
     late[i].answer(i < unsent ? not_sent(still_connecting)
                               : no_answer({errc::outcome_unknown, node_ + " did not answer in time"}));
-  }
-  if (by) {
-    by->flush();
   }
   if (stalled) {
     session_->cut({errc::unreachable, node_ + " has not answered for " +

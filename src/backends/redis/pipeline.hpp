@@ -99,7 +99,9 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   void refuse(callback<void(response)> answer, error why);
   void answer_refused();
   void watch(instant due);
-  void sweep();
+  void arm(instant when);
+  void on_timer();
+  void sweep(instant now);
   [[nodiscard]] error too_many() const;
   [[nodiscard]] bool released_since(std::uint64_t owner) const;
 
@@ -117,7 +119,8 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   std::deque<request> waiting_;                                      // for the connection
   std::vector<std::pair<callback<void(response)>, error>> refused_;  // to be answered on the executor
   std::unique_ptr<timer> timer_;
-  instant watched_ = instant::max();  // when the timer fires
+  instant due_from_ = instant::max();  // no request is due before
+  instant armed_ = instant::max();     // when the timer fires
   pace pace_;
   instant heard_{};  // the last reply, or the first request after a quiet time
 };
