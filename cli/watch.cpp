@@ -122,26 +122,20 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
     if (!now && (!seen || !may_pass(now.error()))) {
       return {.status = report(now.error())};
     }
-    if (!now) {
-      if (in_sight) {
-        complain(now.error().message() + "; still watching");
-        view.start_anew();
+    if (now) {
+      const auto printed =
+          print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
+      if (!printed) {
+        const auto over = pause(signals, view, 0ms);  // perhaps only the reader left
+        return over ? *over : outcome{.status = report(printed.error())};
       }
-      in_sight = false;
-      if (const auto over = pause(signals, view, interval)) {
-        return *over;
-      }
-      continue;
+      before = std::move(*now);
+    } else if (in_sight) {
+      complain(now.error().message() + "; still watching");
+      view.start_anew();
     }
     seen = true;
-    in_sight = true;
-    const auto printed =
-        print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
-    if (!printed) {
-      const auto over = pause(signals, view, 0ms);  // perhaps only the reader left
-      return over ? *over : outcome{.status = report(printed.error())};
-    }
-    before = std::move(*now);
+    in_sight = now.has_value();
     if (const auto over = pause(signals, view, interval)) {
       return *over;
     }

@@ -83,6 +83,7 @@ TEST(RedisNetwork, AServerThatLetsUsInAndThenNeverAnswers) {
   }
   const auto seen = locks.inspect("lock");
   ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().code(), errc::unreachable) << "a question leaves nothing in doubt";
   expect_names(seen.error(), server.node());
 }
 

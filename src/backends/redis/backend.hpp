@@ -73,8 +73,8 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
 /// Why a question that changes nothing brought no answer: there is nothing to be in doubt about.
 [[nodiscard]] error unanswered(failure&& f);
 
-/// How long the answer about a lock of this ttl may take: a third, so that the next attempt still fits in; 100 ms at least,
-/// although of the shortest ttl nothing is left then, because machines do stall for as long as a third of that.
+/// How long the answer about a lock of this ttl may take: a third, so that the next attempt still fits in. At least 100 ms,
+/// the shortest ttl, of which nothing is left then: machines stall for 50 ms, and a try that gives up so soon fails for nothing.
 [[nodiscard]] std::chrono::milliseconds answer_limit(std::chrono::milliseconds ttl);
 
 /// redis://, rediss:// or redis+unix://; see settings.hpp. Connects in the background.
