@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cremone/callback.hpp>
+#include <cremone/finding.hpp>
 #include <cremone/record.hpp>
 #include <cremone/result.hpp>
 #include <cremone/types.hpp>
@@ -51,10 +52,15 @@ struct grant {
 
 /// A no to an acquire, with what the next decision needs.
 struct rejection {
-  error why{errc::busy};               ///< busy, quarantined and unreachable are worth another try
-  std::vector<hold_record> holders{};  ///< who is in the way, at most max_reported_holders
-  std::optional<std::size_t> place{};  ///< in the queue, 0 = next; empty: not queued
+  error why{errc::busy};  ///< busy, quarantined and unreachable are worth another try
+  /// Who is in the way, at most max_reported_holders. *quarantined*: one hold by nobody, which stands for the
+  /// quarantine; its version names this life of the server, its ttl how long it lasts, and evict() of it ends it.
+  std::vector<hold_record> holders{};
+  std::optional<std::size_t> place{};                      ///< in the queue, 0 = next; empty: not queued
   std::optional<std::chrono::milliseconds> retry_after{};  ///< the store's own advice
+  /// *quarantined*: the server shows that it has forgotten nothing. Who never saw it give out locks may end the
+  /// quarantine at once.
+  bool nothing_forgotten = false;
 
   static constexpr std::size_t max_reported_holders = 16;
 };
@@ -97,6 +103,12 @@ struct release_request {
   owner_id owner{};
 };
 
+/// A part of the store, looked through for holds that nobody asks about any more.
+struct sweep_step {
+  std::vector<lock_record> held{};
+  std::uint64_t cursor = 0;  ///< where to go on; 0 when all of it was seen
+};
+
 /// What a store is like. Read once, when the client is opened.
 struct traits {
   /// For messages; no secrets in it: "memory://".
@@ -116,6 +128,10 @@ struct traits {
   /// data, and the ids of those who are gone. False where the layout is shared with other programs: a hold is then a
   /// value and an expiry, shown with as much of the owner data as the value carries.
   bool records = true;
+  /// A server that may have forgotten refuses with *quarantined*, and says in the rejection for how long.
+  bool quarantines = false;
+  /// Silent holds of names that nobody asks for again stay until a client finds them by sweep().
+  bool sweeps = false;
   bool shared = false;  ///< knows mode::shared
   bool slots = false;   ///< knows mode::slot
   /// How far two clocks' rates may differ: ρ = 0.001, five times a bad crystal.
@@ -184,6 +200,27 @@ class backend {
 
   /// All locks that are held or waited for, ordered by name.
   virtual void list(callback<void(result<std::vector<lock_record>>)> reply) = 0;
+
+  /// Looks through a part of the store that begins at `cursor`, 0 for the beginning.
+  virtual void sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) {
+    (void)cursor;
+    reply(sweep_step{});
+  }
+
+  /// Is this a good place for locks? Takes its time: a second or two.
+  virtual void examine(callback<void(result<std::vector<finding>>)> reply) {
+    reply(error(errc::unsupported, "there is nothing to examine in this store"));
+  }
+
+  /// Each server of this store; none where no server can forget.
+  virtual void quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) {
+    reply(std::vector<quarantine_state>{});
+  }
+
+  /// Ends every quarantine, by order of a person who knows that nobody holds a lock from before.
+  virtual void end_quarantine(callback<void(answer)> reply) {
+    reply(refused{error(errc::unsupported, "this store knows no quarantine")});
+  }
 
   /// Answers what is outstanding with `unknown` and lets go of the store. Calls made later are refused. A hint
   /// may still come: sinks are held weakly, and one that is over ignores it. Never blocks.

@@ -3,6 +3,7 @@
 // The client: one opened store, from which leases are acquired. Which store it is, is known to `open` only.
 #pragma once
 
+#include <cremone/finding.hpp>
 #include <cremone/lease.hpp>
 #include <cremone/options.hpp>
 #include <cremone/record.hpp>
@@ -73,6 +74,17 @@ class client {
   /// Returns how many holds were removed; *not_held* when there was none. A holder that is alive after all learns of
   /// it with its next renewal, and its token is past: only a resource that checks tokens is safe from it.
   [[nodiscard]] result<std::size_t> force_release(const lock_name& name) const;
+
+  /// Looks whether the store is a good place for locks: its settings, its clock, its rights, its room. Takes a second
+  /// or two. *unreachable* when there is nobody to ask.
+  [[nodiscard]] result<std::vector<finding>> examine() const;
+
+  /// Each server of the store and whether it gives out locks; empty for stores that cannot forget.
+  [[nodiscard]] result<std::vector<quarantine_state>> quarantine() const;
+
+  /// Ends every quarantine at once, by order of a person who knows that nobody holds a lock from before the restart.
+  /// *unsupported* for stores that have none.
+  [[nodiscard]] result<void> end_quarantine() const;
 
   /// A descriptor that keeps this client's locks from being taken for abandoned while any process has it open. Let a
   /// child process inherit it, and close it here: should this process be killed, its locks stay held until the child

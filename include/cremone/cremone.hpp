@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cremone/client.hpp>
+#include <cremone/event.hpp>
+#include <cremone/finding.hpp>
 #include <cremone/lease.hpp>
 #include <cremone/mutex.hpp>
 #include <cremone/options.hpp>
@@ -28,6 +30,6 @@ namespace cremone {
 /// cannot be used: the message says why and what to do; or the system has no descriptor or thread left).
 ///
 ///     auto locks = cremone::open().value();
-[[nodiscard]] result<client> open(std::string_view url_text = {});
+[[nodiscard]] result<client> open(std::string_view url_text = {}, open_options options = {});
 
 }  // namespace cremone

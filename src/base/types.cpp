@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the nouns of <cremone/types.hpp> are written for people.
+#include <cremone/event.hpp>
+#include <cremone/finding.hpp>
 #include <cremone/types.hpp>
 
 #include <ostream>
@@ -29,6 +31,29 @@ std::string_view to_string(mode m) noexcept {
     case mode::exclusive: return "exclusive";
     case mode::shared: return "shared";
     case mode::slot: return "slot";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(event_kind k) noexcept {
+  switch (k) {
+    case event_kind::connection_lost: return "connection lost";
+    case event_kind::connection_restored: return "connection restored";
+    case event_kind::quarantined: return "quarantined";
+    case event_kind::admitted: return "admitted";
+    case event_kind::clock_step: return "clock step";
+    case event_kind::evicted: return "evicted";
+    case event_kind::warning: return "warning";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(verdict v) noexcept {
+  switch (v) {
+    case verdict::good: return "good";
+    case verdict::untold: return "untold";
+    case verdict::warning: return "warning";
+    case verdict::bad: return "bad";
   }
   return "unknown";
 }

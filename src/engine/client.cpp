@@ -142,6 +142,30 @@ result<std::size_t> client::force_release(const lock_name& name) const {
   return removed;
 }
 
+result<std::vector<finding>> client::examine() const {
+  if (auto no = unreadable(engine_)) {
+    return *no;
+  }
+  return ask<std::vector<finding>>(*engine_, [&](auto reply) { engine_->store().examine(std::move(reply)); });
+}
+
+result<std::vector<quarantine_state>> client::quarantine() const {
+  if (auto no = unreadable(engine_)) {
+    return *no;
+  }
+  return ask<std::vector<quarantine_state>>(
+      *engine_, [&](auto reply) { engine_->store().quarantine(std::move(reply)); });
+}
+
+result<void> client::end_quarantine() const {
+  if (auto no = unreadable(engine_)) {
+    return *no;
+  }
+  return ask<void>(*engine_, [&](auto reply) {
+    engine_->store().end_quarantine([reply = std::move(reply)](const answer& a) mutable { reply(plain(a)); });
+  });
+}
+
 result<int> client::lifeline() const {
   if (auto no = unreadable(engine_)) {
     return *no;

@@ -27,11 +27,13 @@ bool knows(const traits& t, mode m) noexcept {
 
 }  // namespace
 
-engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen)
+engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen,
+               std::shared_ptr<const event_hub> events)
     : me_(this_process()),
       env_(std::move(e)),
       store_(std::move(store)),
       traits_(store_->describe()),
+      events_(std::move(events)),
       leases_(std::make_shared<keeper>(env_, store_)),
       phase_(random_phase(*env_)),
       holders_(traits_, std::move(seen)) {}

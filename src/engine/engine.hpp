@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/env.hpp"
+#include "base/events.hpp"
 #include "base/process.hpp"
 #include "engine/keeper.hpp"
 #include "engine/lookout.hpp"
@@ -37,7 +38,8 @@ class engine : public std::enable_shared_from_this<engine> {
   static constexpr std::chrono::milliseconds close_grace{1000};
 
   /// `seen`: where what is seen of holders outlives this process; null: nowhere.
-  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen = nullptr);
+  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen = nullptr,
+         std::shared_ptr<const event_hub> events = std::make_shared<const event_hub>());
 
   /// False in a forked child, which must touch nothing. Checked before any mutex.
   [[nodiscard]] bool at_home() const noexcept { return stamp_ == process_stamp(); }
@@ -65,6 +67,7 @@ class engine : public std::enable_shared_from_this<engine> {
   [[nodiscard]] backend& store() noexcept { return *store_; }
   [[nodiscard]] const traits& store_traits() const noexcept { return traits_; }
   [[nodiscard]] keeper& leases() noexcept { return *leases_; }
+  [[nodiscard]] const event_hub& events() const noexcept { return *events_; }
   [[nodiscard]] lookout& holders() noexcept { return holders_; }
   [[nodiscard]] std::chrono::nanoseconds phase() const noexcept { return phase_; }
   [[nodiscard]] owner_id fresh_owner() noexcept;
@@ -104,6 +107,7 @@ class engine : public std::enable_shared_from_this<engine> {
   const std::shared_ptr<env> env_;
   const std::shared_ptr<backend> store_;
   const traits traits_;
+  const std::shared_ptr<const event_hub> events_;
   const std::shared_ptr<keeper> leases_;
   const std::chrono::nanoseconds
       phase_;  // of this client's renewals, so that many clients do not renew at once

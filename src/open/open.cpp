@@ -4,6 +4,7 @@
 // CMake component.
 #include <cremone/cremone.hpp>
 
+#include "base/events.hpp"
 #include "base/suggest.hpp"
 #include "base/url.hpp"
 #include "engine/asio_env.hpp"
@@ -36,13 +37,18 @@ constexpr std::string_view default_url = "sqlite://";
 
 using opened = result<std::shared_ptr<backend>>;
 
+struct surroundings {
+  std::shared_ptr<detail::asio_env> outside;
+  std::shared_ptr<const event_hub> events;
+};
+
 struct scheme {
   std::string_view name;
-  opened (*open)(const url&, const std::shared_ptr<detail::asio_env>&);
+  opened (*open)(const url&, const surroundings&);
 };
 
 #ifdef CREMONE_WITH_MEMORY
-opened open_memory(const url& u, const std::shared_ptr<detail::asio_env>& e) {
+opened open_memory(const url& u, const surroundings& s) {
   if (auto fine = u.allow_only({}); !fine) {
     return fine.error();
   }
@@ -50,12 +56,12 @@ opened open_memory(const url& u, const std::shared_ptr<detail::asio_env>& e) {
     return error(errc::invalid_argument, "memory:// takes a name only, as in memory://orders");
   }
   return std::shared_ptr<backend>(
-      std::make_shared<memory::memory_backend>(e, memory::shared_store(u.authority), u.shown()));
+      std::make_shared<memory::memory_backend>(s.outside, memory::shared_store(u.authority), u.shown()));
 }
 #endif
 
 #ifdef CREMONE_WITH_SQLITE
-opened open_sqlite(const url& u, const std::shared_ptr<detail::asio_env>& e) {
+opened open_sqlite(const url& u, const surroundings& s) {
   if (auto fine = u.allow_only({}); !fine) {
     return fine.error();
   }
@@ -72,14 +78,14 @@ opened open_sqlite(const url& u, const std::shared_ptr<detail::asio_env>& e) {
     }
     settings.path = *directory + "/locks.db";
   }
-  return sqlite::open_backend(e, settings);
+  return sqlite::open_backend(s.outside, settings);
 }
 #endif
 
 #ifdef CREMONE_WITH_REDIS
 /// A quorum of one.
-opened open_redis(const url& u, const std::shared_ptr<detail::asio_env>& e) {
-  auto node = redis::open_backend(u, e, e->network());
+opened open_redis(const url& u, const surroundings& s) {
+  auto node = redis::open_backend(u, s.outside, s.outside->network(), s.events);
   if (!node) {
     return node.error();
   }
@@ -118,7 +124,7 @@ error unknown_scheme(const std::string& name) {
 
 }  // namespace
 
-result<client> open(std::string_view url_text) {
+result<client> open(std::string_view url_text, open_options options) {
   const auto parsed = parse_url(url_text.empty() ? default_url : url_text);
   if (!parsed) {
     return parsed.error();
@@ -130,13 +136,14 @@ result<client> open(std::string_view url_text) {
     return unknown_scheme(parsed->scheme);
   }
   try {
-    auto e = std::make_shared<detail::asio_env>();
-    auto store = found->open(*parsed, e);
+    const auto e = std::make_shared<detail::asio_env>();
+    const auto events = std::make_shared<const event_hub>(e, std::move(options.on_event));
+    auto store = found->open(*parsed, {e, events});
     if (!store) {
       return store.error();
     }
     return detail::access::make_client(std::make_shared<detail::engine>(
-        std::move(e), std::move(*store), std::make_unique<detail::seen_file>()));
+        e, std::move(*store), std::make_unique<detail::seen_file>(), events));
   } catch (const std::runtime_error& failed) {  // std's or Boost's: no descriptor or no thread left
     return error(errc::misconfigured, "cannot open " + parsed->shown() + ": " + failed.what());
   }

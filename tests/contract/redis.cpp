@@ -61,7 +61,9 @@ class redis_store final : public store_under_test {
 
   [[nodiscard]] std::shared_ptr<backend> connect(const std::shared_ptr<env>& outside) override {
     const auto real = std::dynamic_pointer_cast<detail::asio_env>(outside);
-    auto node = redis::open_backend(parse_url(Url()).value(), outside, real->network()).value();
+    auto node = redis::open_backend(parse_url(Url()).value(), outside, real->network(),
+                                    std::make_shared<const event_hub>())
+                    .value();
     return std::make_shared<detail::quorum>(std::vector{std::move(node)});  // as open() does
   }
 };

@@ -28,7 +28,8 @@ struct include_group {
 const std::vector<include_group>& include_groups() {
   static const std::vector<include_group> table = {
       {"@vocabulary",
-       {"<cremone/types.hpp>", "<cremone/result.hpp>", "<cremone/callback.hpp>", "<cremone/options.hpp>"}},
+       {"<cremone/types.hpp>", "<cremone/result.hpp>", "<cremone/callback.hpp>", "<cremone/options.hpp>",
+        "<cremone/event.hpp>", "<cremone/finding.hpp>"}},
       {"@layers",
        {"\"base/*\"", "\"core/*\"", "\"engine/*\"", "\"backends/*\"", "\"fence/*\"", "\"open/*\""}},
       {"@os",

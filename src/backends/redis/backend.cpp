@@ -248,10 +248,14 @@ void classic_backend::close() noexcept {
 }
 
 result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
-                                              const std::shared_ptr<transport>& net) {
+                                              const std::shared_ptr<transport>& net,
+                                              const std::shared_ptr<const event_hub>& /*events*/) {
   const auto settings = parse_settings(u);
   if (!settings) {
     return settings.error();
+  }
+  if (settings->layout == layout::record) {
+    return error(errc::unsupported, "the layout 'record' is being built; ask for layout=classic");
   }
   auto made = std::make_shared<classic_backend>(e, net, *settings);
   made->start();

@@ -7,6 +7,7 @@
 
 #include "backends/redis/node.hpp"
 #include "backends/redis/notices.hpp"
+#include "base/events.hpp"
 
 #include <cremone/backend.hpp>
 
@@ -79,6 +80,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
 
 /// redis://, rediss:// or redis+unix://; see settings.hpp. Connects in the background.
 [[nodiscard]] result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
-                                                            const std::shared_ptr<transport>& net);
+                                                            const std::shared_ptr<transport>& net,
+                                                            const std::shared_ptr<const event_hub>& events);
 
 }  // namespace cremone::redis

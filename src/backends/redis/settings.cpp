@@ -122,18 +122,50 @@ result<std::string> find_password(const url& u) {
   return u.password;
 }
 
-result<void> check_layout(const url& u) {
-  const std::string layout = option(u, "layout");
-  if (layout == "classic") {
+result<layout> parse_layout(const url& u) {
+  const std::string text = option(u, "layout");
+  if (text == "classic") {
+    return layout::classic;
+  }
+  if (text.empty() || text == "record") {
+    return layout::record;
+  }
+  return bad("there is no layout '" + printable(text) + "'; there are layout=record and layout=classic");
+}
+
+/// "500ms", "2s", "5m".
+std::optional<std::chrono::milliseconds> duration_in(std::string_view text) {
+  const auto unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto count = whole_number<std::int32_t>(text.substr(0, unit_at));
+  const std::string_view unit = text.substr(unit_at);
+  if (!count || (unit != "ms" && unit != "s" && unit != "m")) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(std::int64_t{*count} * (unit == "ms" ? 1 : unit == "s" ? 1000 : 60'000));
+}
+
+result<void> parse_max_ttl(const url& u, node_settings& into) {
+  constexpr std::chrono::milliseconds least{100};
+  constexpr std::chrono::hours most{24};
+  const std::string text = option(u, "max_ttl");
+  if (text.empty()) {
     return {};
   }
-  if (layout.empty()) {
-    return bad(
-        "this version knows one layout on Redis, the published lock that other programs use too; ask for it "
-        "with " +
-        u.shown() + "?layout=classic");
+  if (into.layout != layout::record) {
+    return bad("max_ttl belongs to the layout 'record'; other programs do not know of it");
   }
-  return bad("there is no layout '" + printable(layout) + "'; this version has layout=classic");
+  const auto given = duration_in(text);
+  if (!given || *given < least || *given > most) {
+    return bad("max_ttl in the URL must be a time from 100ms to 1440m, as in max_ttl=2s");
+  }
+  if (into.prefix == node_settings{}.prefix && *given != node_settings{}.max_ttl) {
+    return bad(
+        "the longest ttl of the usual prefix is 60s for all; for another one add a prefix of its own, "
+        "as in prefix=fast&max_ttl=" +
+        text);
+  }
+  into.max_ttl = *given;
+  return {};
 }
 
 result<void> check_prefix(const std::string& prefix) {
@@ -174,9 +206,9 @@ result<void> parse_place(const url& u, node_settings& into) {
 
 result<node_settings> parse_settings(const url& u) {
   const bool tls = u.scheme == "rediss";
-  if (auto fine = tls ? u.allow_only({"layout", "prefix", "db", "password_file", "password_env", "ca", "cert",
-                                      "key", "server_name"})
-                      : u.allow_only({"layout", "prefix", "db", "password_file", "password_env"});
+  if (auto fine = tls ? u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
+                                      "ca", "cert", "key", "server_name"})
+                      : u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env"});
       !fine) {
     return fine.error();
   }
@@ -184,9 +216,11 @@ result<node_settings> parse_settings(const url& u) {
   if (auto fine = parse_place(u, out); !fine) {
     return fine.error();
   }
-  if (auto fine = check_layout(u); !fine) {
-    return fine.error();
+  const auto kind = parse_layout(u);
+  if (!kind) {
+    return kind.error();
   }
+  out.layout = *kind;
   const auto db = parse_db(u, u.scheme == "redis+unix" ? std::string_view() : std::string_view(u.path));
   if (!db) {
     return db.error();
@@ -197,6 +231,9 @@ result<node_settings> parse_settings(const url& u) {
     if (auto fine = check_prefix(out.prefix); !fine) {
       return fine.error();
     }
+  }
+  if (auto fine = parse_max_ttl(u, out); !fine) {
+    return fine.error();
   }
   auto password = find_password(u);
   if (!password) {

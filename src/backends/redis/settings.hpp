@@ -9,26 +9,38 @@
 
 #include <cremone/result.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cremone::redis {
 
+/// How locks are kept in the server.
+enum class layout : std::uint8_t {
+  record,   ///< a record of our own for each: the strongest guarantee
+  classic,  ///< the published lock, shared with other programs
+};
+
 struct node_settings {
   endpoint where;
+  redis::layout layout = layout::record;
   std::string user;
   std::string password;  ///< never to be shown
   int db = 0;
-  std::string prefix = "cremone";  ///< of the keys and channels that are not locks themselves
+  std::string prefix = "cremone";  ///< of all keys and channels but the locks of `classic`
+  /// The longest ttl, and how long a server that may have forgotten gives out no lock. All who use a prefix must agree on
+  /// it, so that it is fixed for the usual prefix.
+  std::chrono::milliseconds max_ttl{60'000};
 
   /// For messages: where, without anything that is secret.
   std::string node;
   std::string store;  ///< the URL likewise
 };
 
-/// redis://[user[:password]@]host[:port][/db], rediss:// likewise, redis+unix:///path. Options: layout, prefix, db,
-/// password_file, password_env; with TLS also ca, cert, key, server_name. *invalid_argument* or *misconfigured* name
+/// redis://[user[:password]@]host[:port][/db], rediss:// likewise, redis+unix:///path. Options: layout, prefix, max_ttl (with
+/// a prefix of its own), db, password_file, password_env; with TLS also ca, cert, key, server_name. *invalid_argument* or *misconfigured* name
 /// what is wrong.
 [[nodiscard]] result<node_settings> parse_settings(const url& u);
 

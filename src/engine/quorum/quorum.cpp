@@ -297,6 +297,14 @@ void quorum::force(const lock_name& name, const hold_version& version, callback<
   }
 }
 
+void quorum::end_quarantine(callback<void(answer)> reply) {
+  const auto all =
+      std::make_shared<removing>(nodes_->size(), lock_name(""), owner_id{}, hold_version{}, std::move(reply));
+  for (const auto& node : *nodes_) {
+    node->end_quarantine([all](const answer& a) { all->take(a); });
+  }
+}
+
 void quorum::close() noexcept {
   for (const auto& node : *nodes_) {
     node->close();

@@ -30,6 +30,10 @@ class quorum final : public backend {
   void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
+  void sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) override;
+  void examine(callback<void(result<std::vector<finding>>)> reply) override;
+  void quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) override;
+  void end_quarantine(callback<void(answer)> reply) override;
   void close() noexcept override;
 
  private:
@@ -39,6 +43,8 @@ class quorum final : public backend {
   class removing;
   template <class Record>
   class looking;
+  template <class T, class Ask>
+  void gather(callback<void(result<std::vector<T>>)> reply, Ask ask);
 
   const node_list nodes_;
 };

@@ -123,4 +123,37 @@ void quorum::list(callback<void(result<std::vector<lock_record>>)> reply) {
   }
 }
 
+/// Asks every node for a list, and makes one of them.
+template <class T, class Ask>
+void quorum::gather(callback<void(result<std::vector<T>>)> reply, Ask ask) {
+  const auto to = std::make_shared<callback<void(result<std::vector<T>>)>>(std::move(reply));
+  const auto join = [to](const std::vector<std::vector<T>>& lists) {
+    std::vector<T> all;
+    for (const auto& list : lists) {
+      all.insert(all.end(), list.begin(), list.end());
+    }
+    (*to)(std::move(all));
+  };
+  const auto all = std::make_shared<looking<std::vector<T>>>(nodes_->size(), join,
+                                                             [to](error why) { (*to)(std::move(why)); });
+  for (const auto& node : *nodes_) {
+    ask(*node, [all](result<std::vector<T>> r) { all->take(std::move(r)); });
+  }
+}
+
+void quorum::examine(callback<void(result<std::vector<finding>>)> reply) {
+  gather(std::move(reply), [](backend& node, auto answer) { node.examine(std::move(answer)); });
+}
+
+void quorum::quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) {
+  gather(std::move(reply), [](backend& node, auto answer) { node.quarantine(std::move(answer)); });
+}
+
+void quorum::sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) {
+  if (nodes_->size() == 1) {
+    return nodes_->front()->sweep(cursor, std::move(reply));
+  }
+  reply(sweep_step{});  // cursors are of one node each; their holds expire by themselves
+}
+
 }  // namespace cremone::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client tells unasked about its store: things that no caller did wrong and that an operator wants to know. Every
+// one of them is dealt with by the library; nothing needs to be done for a lock to stay safe.
+#pragma once
+
+#include <cremone/callback.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cremone {
+
+enum class event_kind : std::uint8_t {
+  connection_lost,      ///< a server cannot be reached any more; it is tried again and again
+  connection_restored,  ///< and now it can
+  quarantined,          ///< a server has forgotten, or may have: it gives out no lock for a while
+  admitted,             ///< and now it does again
+  clock_step,           ///< a server's wall clock was set
+  evicted,  ///< a hold was removed by this client, because its holder was silent for the whole ttl
+  warning,  ///< the server is set up in a way that may cost locks; `cremone doctor` says more
+};
+
+/// "connection lost", …
+[[nodiscard]] std::string_view to_string(event_kind k) noexcept;
+
+struct store_event {
+  event_kind what{};
+  std::string message;  ///< one line for people: names the server, no secrets in it
+};
+
+/// How to open a store.
+struct open_options {
+  /// Called for each event, one at a time, on a thread of the client's own, where it may take its time; never after
+  /// the client was closed. Must not throw.
+  ///
+  ///     auto locks = cremone::open("memory://", {.on_event = [](const cremone::store_event& e) {
+  ///       report(e.message);
+  ///     }});
+  callback<void(const store_event&)> on_event{};
+};
+
+}  // namespace cremone
