@@ -48,6 +48,21 @@ TEST(RedisTools, AServerWithTlsHasItsCertificates) {
   EXPECT_NE(server.tls_url().find("rediss://127.0.0.1:"), std::string::npos);
 }
 
+/// What a server's wall clock says, in seconds.
+std::int64_t time_of(const redis_server& server) { return std::stoll(server.ask({"TIME"}).items.at(0).text); }
+
+TEST(RedisTools, AServersWallClockCanBeSet) {
+  const redis_server server({.clock = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1", "PX", "30000"}).shown(), "OK");
+  const std::int64_t before = time_of(server);
+  server.set_clock(-120s);
+  EXPECT_LT(time_of(server), before - 60);
+  EXPECT_GT(server.ask({"PTTL", "a"}).number, 90'000) << "it lives for longer than it was given";
+  server.set_clock(60s);
+  EXPECT_GE(time_of(server), before + 60);
+  EXPECT_EQ(server.ask({"PTTL", "a"}).number, -2) << "it was over before its time";
+}
+
 TEST(RedisTools, AMessageIsWholeOrNothing) {
   const std::string bytes = "*3\r\n$3\r\nSET\r\n:12\r\n*1\r\n$-1\r\n+next\r\n";
   std::size_t used = 0;

@@ -23,24 +23,31 @@ namespace {
 constexpr int cannot_execute = 111;
 
 /// Only what may be done between fork and exec in a process of many threads.
-[[noreturn]] void become(char* const* argv, const char* log) {
+[[noreturn]] void become(char* const* argv, char* const* environment, const char* log) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(out, STDERR_FILENO);
-  ::execvp(argv[0], argv);
+  ::execvpe(argv[0], argv, environment);
   ::_exit(cannot_execute);
 }
 
-pid_t spawn(std::vector<std::string> words, const std::string& log) {
-  std::vector<char*> argv;
+/// As exec wants them; the words must outlive it.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
   for (std::string& word : words) {
-    argv.push_back(word.data());
+    out.push_back(word.data());
   }
-  argv.push_back(nullptr);
+  out.push_back(nullptr);
+  return out;
+}
+
+pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment, const std::string& log) {
+  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> env = pointers_to(environment);
   const pid_t child = ::fork();
   if (child == 0) {
-    become(argv.data(), log.c_str());
+    become(argv.data(), env.data(), log.c_str());
   }
   if (child < 0) {
     throw std::system_error(errno, std::generic_category(), "fork");
@@ -75,6 +82,12 @@ resp redis_link::hear() {
 redis_server::redis_server(redis_options options) : options_(std::move(options)) {
   if (options_.tls) {
     certificates_.emplace();
+  }
+  if (options_.clock) {
+    if (::access(CREMONE_TEST_CLOCK_SHIM, R_OK) != 0) {  // the loader would go on without it
+      throw std::runtime_error("there is no " CREMONE_TEST_CLOCK_SHIM);
+    }
+    clock_.emplace(directory_.file("clock"));
   }
   for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
     choose_ports();
@@ -122,8 +135,22 @@ std::vector<std::string> redis_server::arguments() const {
   return words;
 }
 
+std::vector<std::string> redis_server::environment() const {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) {
+    all.emplace_back(*one);
+  }
+  if (clock_) {
+    // Only for the server. The test itself may have a sanitizer, which wants to be loaded first.
+    std::erase_if(all, [](const std::string& one) { return one.starts_with("LD_PRELOAD="); });
+    all.emplace_back("LD_PRELOAD=" CREMONE_TEST_CLOCK_SHIM);
+    all.push_back("CREMONE_TEST_CLOCK=" + clock_->path());
+  }
+  return all;
+}
+
 bool redis_server::launch() {
-  pid_ = spawn(arguments(), directory_.file("log"));
+  pid_ = spawn(arguments(), environment(), directory_.file("log"));
   int status = 0;
   bool ended = false;
   const bool answers = wait_for(

@@ -5,12 +5,14 @@
 #pragma once
 
 #include "support/certificates.hpp"
+#include "support/clock_file.hpp"
 #include "support/resp.hpp"
 #include "support/sockets.hpp"
 #include "support/temp_directory.hpp"
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +39,7 @@ class redis_link {
 
 struct redis_options {
   bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
+  bool clock = false;                ///< with a wall clock that the test can set
   std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
 };
 
@@ -70,6 +73,9 @@ class redis_server {
   /// The names of all keys of a database, in order.
   [[nodiscard]] std::vector<std::string> keys_in(int db = 0) const;
 
+  /// How far the wall clock is ahead of ours, from now on and through restarts. For a server with `clock`.
+  void set_clock(std::chrono::milliseconds offset) const { clock_.value().set(offset); }
+
   void suspend() const;
   void resume() const;
   /// Without a chance to say goodbye.
@@ -82,11 +88,13 @@ class redis_server {
   void choose_ports();
   [[nodiscard]] bool launch();
   [[nodiscard]] std::vector<std::string> arguments() const;
+  [[nodiscard]] std::vector<std::string> environment() const;
   [[nodiscard]] std::string log() const;
 
   temp_directory directory_;
   redis_options options_;
   std::optional<certificates> certificates_;
+  std::optional<clock_file> clock_;
   std::uint16_t port_ = 0;
   std::uint16_t tls_port_ = 0;
   pid_t pid_ = -1;
