@@ -63,6 +63,28 @@ TEST(RedisTools, AServersWallClockCanBeSet) {
   EXPECT_EQ(server.ask({"PTTL", "a"}).number, -2) << "it was over before its time";
 }
 
+TEST(RedisTools, AServerWithAnAofKeepsWhatItWasTold) {
+  redis_server server({.aof = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1"}).shown(), "OK");
+  server.restart_with_aof_cut_to(server.aof_size());
+  EXPECT_THAT(server.keys_in(), ElementsAre("a"));
+  server.restart_empty();
+  EXPECT_TRUE(server.keys_in().empty());
+}
+
+TEST(RedisTools, AServerForgetsWhatIsCutOffItsAof) {
+  redis_server server({.aof = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1"}).shown(), "OK");
+  const std::uintmax_t before = server.aof_size();
+  EXPECT_EQ(server.ask({"SET", "b", "1"}).shown(), "OK");
+  EXPECT_GT(server.aof_size(), before);
+  server.restart_with_aof_cut_to(before);
+  EXPECT_THAT(server.keys_in(), ElementsAre("a"));
+  EXPECT_EQ(server.ask({"SET", "c", "1"}).shown(), "OK");
+  server.restart_with_aof_cut_to(server.aof_size() - 1);
+  EXPECT_THAT(server.keys_in(), ElementsAre("a")) << "a command that is not whole is no command";
+}
+
 TEST(RedisTools, AMessageIsWholeOrNothing) {
   const std::string bytes = "*3\r\n$3\r\nSET\r\n:12\r\n*1\r\n$-1\r\n+next\r\n";
   std::size_t used = 0;

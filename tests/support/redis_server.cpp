@@ -118,7 +118,9 @@ std::vector<std::string> redis_server::arguments() const {
                                     "--save",
                                     "",
                                     "--appendonly",
-                                    "no",
+                                    options_.aof ? "yes" : "no",
+                                    "--appendfsync",
+                                    "everysec",
                                     "--daemonize",
                                     "no",
                                     "--databases",
@@ -228,6 +230,44 @@ void redis_server::start_again() {
 void redis_server::start_again(std::vector<std::string> extra) {
   options_.extra = std::move(extra);
   start_again();
+}
+
+void redis_server::restart_empty() {
+  kill();
+  std::filesystem::remove_all(aof_directory());
+  start_again();
+}
+
+/// Redis 7 keeps a snapshot and the writes since then in files of their own.
+std::filesystem::path redis_server::aof_tail() const {
+  for (const auto& entry : std::filesystem::directory_iterator(aof_directory())) {
+    if (entry.path().string().ends_with(".incr.aof")) {
+      return entry.path();
+    }
+  }
+  throw std::runtime_error("redis-server keeps no append-only file: " + log());
+}
+
+std::uintmax_t redis_server::aof_size() const {
+  // Written before it is answered, except while an earlier write is being synced.
+  const auto all_is_written = [&] {
+    return ask({"INFO", "persistence"}).text.find("aof_buffer_length:0\r") != std::string::npos;
+  };
+  if (!wait_for(all_is_written)) {
+    throw std::runtime_error("redis-server does not write its append-only file: " + log());
+  }
+  return std::filesystem::file_size(aof_tail());
+}
+
+void redis_server::restart_with_aof_cut_to(std::uintmax_t bytes) {
+  kill();
+  if (const auto file = aof_tail(); std::filesystem::file_size(file) > bytes) {
+    std::filesystem::resize_file(file, bytes);
+  }
+  start_again();
+  if (!wait_for([&] { return ask({"PING"}).shown() == "PONG"; })) {
+    throw std::runtime_error("redis-server does not load its data: " + log());
+  }
 }
 
 }  // namespace cremone::test

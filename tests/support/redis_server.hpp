@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ class redis_link {
 struct redis_options {
   bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
   bool clock = false;                ///< with a wall clock that the test can set
+  bool aof = false;                  ///< keeps its data: an append-only file, synced every second
   std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
 };
 
@@ -83,6 +85,15 @@ class redis_server {
   /// On the same ports, with other extra arguments if they are given. Does not wait for data to be loaded.
   void start_again();
   void start_again(std::vector<std::string> extra);
+  /// Kills it and starts it on the same ports, with nothing of what it knew.
+  void restart_empty();
+
+  /// How many bytes of writes are in the append-only file, with all in it that was answered before. For a server with
+  /// `aof`.
+  [[nodiscard]] std::uintmax_t aof_size() const;
+  /// Kills it, cuts its append-only file to `bytes` and starts it again: what a power cut leaves when not all was
+  /// synced. A kill alone loses nothing, since the kernel has it all. Waits until the data are loaded.
+  void restart_with_aof_cut_to(std::uintmax_t bytes);
 
  private:
   void choose_ports();
@@ -90,6 +101,8 @@ class redis_server {
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] std::vector<std::string> environment() const;
   [[nodiscard]] std::string log() const;
+  [[nodiscard]] std::filesystem::path aof_directory() const { return directory_.file("appendonlydir"); }
+  [[nodiscard]] std::filesystem::path aof_tail() const;
 
   temp_directory directory_;
   redis_options options_;
