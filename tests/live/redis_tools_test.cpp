@@ -4,6 +4,7 @@
 // the proxy does to a message what its schedule says, and to no other.
 #include "support/redis_server.hpp"
 #include "support/scripted_server.hpp"
+#include "support/sentinels.hpp"
 #include "support/tcp_proxy.hpp"
 #include "support/wait_for.hpp"
 
@@ -83,6 +84,26 @@ TEST(RedisTools, AServerForgetsWhatIsCutOffItsAof) {
   EXPECT_EQ(server.ask({"SET", "c", "1"}).shown(), "OK");
   server.restart_with_aof_cut_to(server.aof_size() - 1);
   EXPECT_THAT(server.keys_in(), ElementsAre("a")) << "a command that is not whole is no command";
+}
+
+TEST(RedisTools, SentinelsPromoteAReplicaThatMissedTheLastWrites) {
+  sentinels watched;
+  redis_server& first = watched.master();
+  EXPECT_EQ(first.ask({"SET", "a", "1"}).shown(), "OK");
+  watched.cut_replication();
+  EXPECT_EQ(first.ask({"SET", "b", "1"}).shown(), "OK");
+  EXPECT_THAT(first.keys_in(), ElementsAre("a", "b"));
+  watched.kill_master();
+  const redis_server& second = watched.new_master();
+  EXPECT_NE(second.port(), first.port());
+  EXPECT_THAT(second.keys_in(), ElementsAre("a"));
+  EXPECT_EQ(second.ask({"SET", "c", "1"}).shown(), "OK") << "it takes writes";
+}
+
+TEST(RedisTools, SentinelsPromoteTheOnlyReplica) {
+  sentinels watched(1);
+  watched.kill_master();
+  EXPECT_EQ(watched.new_master().ask({"SET", "a", "1"}).shown(), "OK");
 }
 
 TEST(RedisTools, AMessageIsWholeOrNothing) {

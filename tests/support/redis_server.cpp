@@ -89,6 +89,9 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
     }
     clock_.emplace(directory_.file("clock"));
   }
+  if (!options_.config.empty()) {
+    std::ofstream(directory_.file("conf")) << options_.config;
+  }
   for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
     choose_ports();
     if (launch()) {
@@ -125,6 +128,9 @@ std::vector<std::string> redis_server::arguments() const {
                                     "no",
                                     "--databases",
                                     "64"};
+  if (!options_.config.empty()) {
+    words.insert(words.begin() + 1, directory_.file("conf"));
+  }
   if (options_.tls) {
     const std::vector<std::string> tls = {"--tls-port",         std::to_string(tls_port_),
                                           "--tls-cert-file",    certificates_->pem(certificates::server),

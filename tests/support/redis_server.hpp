@@ -42,6 +42,7 @@ struct redis_options {
   bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
   bool clock = false;                ///< with a wall clock that the test can set
   bool aof = false;                  ///< keeps its data: an append-only file, synced every second
+  std::string config{};              ///< lines of a configuration file, which the server may rewrite
   std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
 };
 
@@ -72,6 +73,8 @@ class redis_server {
 
   /// Asks on a connection of its own, as the default user.
   resp ask(const std::vector<std::string>& words, int db = 0) const;
+  /// What it has printed, for messages.
+  [[nodiscard]] std::string log() const;
   /// The names of all keys of a database, in order.
   [[nodiscard]] std::vector<std::string> keys_in(int db = 0) const;
 
@@ -100,7 +103,6 @@ class redis_server {
   [[nodiscard]] bool launch();
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] std::vector<std::string> environment() const;
-  [[nodiscard]] std::string log() const;
   [[nodiscard]] std::filesystem::path aof_directory() const { return directory_.file("appendonlydir"); }
   [[nodiscard]] std::filesystem::path aof_tail() const;
 
