@@ -231,7 +231,7 @@ const row rows[] = {
     {"Fast", "latency", nothing, good, good},
     {"OneSlow", "latency", slowest_ping(300ms), warning, warning},
     {"OneTooSlow", "latency", slowest_ping(1100ms), bad, bad},
-    {"OneLost", "latency", [](evidence& e) { e.pings_lost = 1; }, bad, bad},
+    {"OneLost", "latency", [](evidence& e) { e.unanswered = 1; }, bad, bad},
     {"Unknown", "latency", forget_all, untold, untold},
 
     {"Enough", "rights", nothing, good, good},

@@ -2,6 +2,7 @@
 #include "backends/redis/backend.hpp"
 
 #include "backends/redis/digest.hpp"
+#include "backends/redis/examination.hpp"
 #include "backends/redis/value.hpp"
 #include "base/text.hpp"
 
@@ -240,6 +241,14 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                }
                reply(std::move(seen));
              });
+}
+
+void classic_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
+  examination_order order;
+  order.rights_command = {"EVAL", std::string(scripts().rights.text),
+                          "2",    node_->settings().prefix + ":classic:rights",
+                          fence_, notices_->channel_of(0)};
+  redis::examine(env_, node_, std::move(order), std::move(reply));
 }
 
 void classic_backend::close() noexcept {

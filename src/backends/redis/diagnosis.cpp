@@ -300,11 +300,9 @@ microseconds slowest_usual(std::vector<microseconds> sorted) {
 
 judgement judge_latency(const purpose& p, const evidence& seen) {
   const milliseconds limit = std::min(p.ttl / 3, longest_answer);
-  if (seen.pings_lost > 0) {
+  if (seen.unanswered > 0) {
     return {
-        verdict::bad,
-        std::to_string(seen.pings_lost) + " of " + std::to_string(seen.pings_lost + seen.pings.size()) +
-            " not answered",
+        verdict::bad, std::to_string(seen.unanswered) + " of our questions not answered",
         "an answer that takes longer than " + shown(limit) + " counts as none, and leases are lost for it"};
   }
   if (seen.pings.empty()) {

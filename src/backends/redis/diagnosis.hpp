@@ -43,7 +43,7 @@ struct evidence {
   bool config_told = true;  ///< CONFIG GET was
   std::optional<clock_offset> clock{};
   std::vector<std::chrono::microseconds> pings{};  ///< round trips
-  std::size_t pings_lost = 0;                      ///< not answered in time
+  std::size_t unanswered = 0;                      ///< questions of any kind that got no answer in time
   /// The commands that the lock needs and the ACL denies. Empty: could not be asked.
   std::optional<std::vector<std::string>> denied{};
   std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
