@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/diagnosis.hpp"
 
+#include "base/amounts.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace cremone::redis {
@@ -28,25 +28,6 @@ struct judgement {
   std::string value;
   std::string reason;
 };
-
-std::string decimal(double x) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, x < 9.95 ? "%.1f" : "%.0f", x);
-  return text;
-}
-
-std::string shown(microseconds t) {
-  const auto us = static_cast<double>(t.count());
-  if (t < milliseconds(1)) {
-    return std::to_string(t.count()) + " µs";
-  }
-  return t < std::chrono::seconds(1) ? decimal(us / 1e3) + " ms" : decimal(us / 1e6) + " s";
-}
-
-std::string shown_bytes(std::uint64_t bytes) {
-  const double mib = static_cast<double>(bytes) / (1024.0 * 1024.0);
-  return mib < 1024 ? decimal(mib) + " MiB" : decimal(mib / 1024) + " GiB";
-}
 
 std::string user_of(const purpose& p) { return p.user.empty() ? "default" : printable(p.user); }
 
@@ -182,7 +163,7 @@ std::optional<judgement> judge_disk(const server_facts& f) {
 }
 
 judgement judge_record_persistence(const purpose& p, const server_facts& f) {
-  const std::string length = shown(p.max_ttl);
+  const std::string length = shown_length(p.max_ttl);
   if (f.aof_enabled == true) {
     return {verdict::good, "append-only file",
             "after a restart it gives out no lock for " + length + " all the same, to be sure"};
@@ -274,9 +255,9 @@ judgement judge_clock(const purpose& p, const evidence& seen) {
   }
   const auto [least, most] = *seen.clock;
   const microseconds middle = least + (most - least) / 2;
-  const std::string value = shown(std::chrono::abs(middle)) +
+  const std::string value = shown_length(std::chrono::abs(middle)) +
                             (middle < middle.zero() ? " behind" : " ahead of") + " ours" + " (± " +
-                            shown((most - least) / 2) + ")";
+                            shown_length((most - least) / 2) + ")";
   if (least > much_for_a_clock || most < -much_for_a_clock) {
     return {verdict::warning, value,
             p.layout == layout::classic ? "tokens come from its clock, and locks expire by it: where it is "
@@ -301,9 +282,9 @@ microseconds slowest_usual(std::vector<microseconds> sorted) {
 judgement judge_latency(const purpose& p, const evidence& seen) {
   const milliseconds limit = std::min(p.ttl / 3, longest_answer);
   if (seen.unanswered > 0) {
-    return {
-        verdict::bad, std::to_string(seen.unanswered) + " of our questions not answered",
-        "an answer that takes longer than " + shown(limit) + " counts as none, and leases are lost for it"};
+    return {verdict::bad, std::to_string(seen.unanswered) + " of our questions not answered",
+            "an answer that takes longer than " + shown_length(limit) +
+                " counts as none, and leases are lost for it"};
   }
   if (seen.pings.empty()) {
     return {verdict::untold, "", "PING was not answered; it takes: ACL SETUSER " + user_of(p) + " +ping"};
@@ -311,18 +292,19 @@ judgement judge_latency(const purpose& p, const evidence& seen) {
   auto sorted = seen.pings;
   std::sort(sorted.begin(), sorted.end());
   const microseconds slow = slowest_usual(sorted);
-  std::string value = "median " + shown(sorted[sorted.size() / 2]) + ", p99 " + shown(slow) + " of " +
-                      std::to_string(sorted.size());
+  std::string value = "median " + shown_length(sorted[sorted.size() / 2]) + ", p99 " + shown_length(slow) +
+                      " of " + std::to_string(sorted.size());
   if (slow > limit) {
-    return {
-        verdict::bad, std::move(value),
-        "an answer that takes longer than " + shown(limit) + " counts as none, and leases are lost for it"};
+    return {verdict::bad, std::move(value),
+            "an answer that takes longer than " + shown_length(limit) +
+                " counts as none, and leases are lost for it"};
   }
   if (slow > std::min(p.ttl / 20, limit / 4)) {
-    return {verdict::warning, std::move(value),
-            "much for a lease of " + shown(p.ttl) + ": renewals have little time for a second attempt"};
+    return {
+        verdict::warning, std::move(value),
+        "much for a lease of " + shown_length(p.ttl) + ": renewals have little time for a second attempt"};
   }
-  return {verdict::good, std::move(value), "little against a lease of " + shown(p.ttl)};
+  return {verdict::good, std::move(value), "little against a lease of " + shown_length(p.ttl)};
 }
 
 judgement judge_rights(const purpose& p, const evidence& seen) {
@@ -346,7 +328,7 @@ judgement judge_quarantine(const quarantine_state& state) {
   if (!state.quarantined) {
     return {verdict::good, "none", "it gives out locks"};
   }
-  return {verdict::warning, state.left ? shown(*state.left) + " left" : "since when is not known",
+  return {verdict::warning, state.left ? shown_length(*state.left) + " left" : "since when is not known",
           "no lock is given out until every lease from before is over: " + printable(state.why)};
 }
 
