@@ -289,6 +289,7 @@ TEST(RedisDiagnosis, ShowsFiguresForPeople) {
   EXPECT_EQ(look("memory", layout::record, nothing).value, "10 MiB of 100 MiB");
   EXPECT_EQ(look("latency", layout::record, slowest_ping(12'340us)).value, "median 200 µs, p99 12 ms of 20");
   EXPECT_EQ(look("clock", layout::record, clock_at(-3s, -2'998ms)).value, "3.0 s behind ours (± 1.0 ms)");
+  EXPECT_EQ(look("clock", layout::record, clock_at(-1ms, 3ms)).value, "as ours (± 2.0 ms)");
   EXPECT_EQ(look("eviction", layout::record, policy("volatile-ttl", 7)).value,
             "volatile-ttl, 7 evicted so far");
 }

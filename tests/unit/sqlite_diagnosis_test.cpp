@@ -167,7 +167,7 @@ TEST(SqliteDiagnosis, HasOneFindingPerSubjectInAFixedOrder) {
 }
 
 TEST(SqliteDiagnosis, ShowsFiguresForPeople) {
-  EXPECT_EQ(look("permissions", nothing).value, "0660 of uid 0, gid 7; directory 2770 of uid 0, gid 7");
+  EXPECT_EQ(look("permissions", nothing).value, "0660 of 0:7, directory 2770 of 0:7");
   EXPECT_EQ(look("room", room(5U << 20U)).value, "5.0 MiB free");
   EXPECT_EQ(look("size", nothing).value, "40 KiB, log 0 KiB");
   EXPECT_EQ(look("file system", on(nfs)).value, "NFS");

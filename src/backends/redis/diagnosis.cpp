@@ -255,8 +255,9 @@ judgement judge_clock(const purpose& p, const evidence& seen) {
   }
   const auto [least, most] = *seen.clock;
   const microseconds middle = least + (most - least) / 2;
-  const std::string value = shown_length(std::chrono::abs(middle)) +
-                            (middle < middle.zero() ? " behind" : " ahead of") + " ours" + " (± " +
+  const bool same = least <= least.zero() && most >= most.zero();
+  const std::string side = middle < middle.zero() ? " behind ours" : " ahead of ours";
+  const std::string value = (same ? "as ours" : shown_length(std::chrono::abs(middle)) + side) + " (± " +
                             shown_length((most - least) / 2) + ")";
   if (least > much_for_a_clock || most < -much_for_a_clock) {
     return {verdict::warning, value,

@@ -54,10 +54,10 @@ judgement cannot_look(const char* at) {
   return {verdict::untold, "", std::string(at) + " could not be looked at"};
 }
 
-/// "0600 of uid 0, gid 0".
+/// "0600 of 0:0".
 std::string shown(const belonging& b) {
   char text[64];
-  (void)std::snprintf(text, sizeof text, "%04o of uid %u, gid %u", b.mode & 07777U, b.user, b.group);
+  (void)std::snprintf(text, sizeof text, "%04o of %u:%u", b.mode & 07777U, b.user, b.group);
   return text;
 }
 
@@ -87,7 +87,7 @@ judgement judge_permissions(const file_evidence& seen) {
   if (!seen.file || !seen.directory) {
     return cannot_look("the file or its directory");
   }
-  std::string value = shown(*seen.file) + "; directory " + shown(*seen.directory);
+  std::string value = shown(*seen.file) + ", directory " + shown(*seen.directory);
   const bool sticky = (seen.directory->mode & S_ISVTX) != 0;
   if ((seen.directory->mode & S_IWOTH) != 0 && !sticky) {
     return {verdict::warning, std::move(value),
