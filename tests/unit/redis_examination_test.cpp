@@ -45,7 +45,10 @@ class RedisExamination : public ::testing::Test {
     env_->run_all();
   }
 
-  ~RedisExamination() override { node_->close(); }
+  ~RedisExamination() override {
+    node_->close();
+    env_->run_all();  // what closing leaves to the executor holds on to all of it
+  }
 
   [[nodiscard]] test::scripted_connection& wire() { return *net_->opened().back(); }
 
