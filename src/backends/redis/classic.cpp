@@ -2,7 +2,7 @@
 #include "backends/redis/classic.hpp"
 
 #include "backends/redis/digest.hpp"
-#include "backends/redis/reporting.hpp"
+#include "backends/redis/examination.hpp"
 #include "backends/redis/value.hpp"
 #include "base/text.hpp"
 
@@ -34,21 +34,12 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
       node_(std::make_shared<node>(e, net, to)),
       notices_(std::make_shared<notices>(e, net, to)),
       events_(std::move(events)),
-      fence_(to.prefix + ":classic:fence") {}
+      fence_(to.prefix + ":classic:fence"),
+      fitness_(std::make_shared<fitness>(node_, events_)) {}
 
 void classic_backend::start() {
-  node_->on_change(report_changes(events_, node_->settings().node));
+  fitness_->start();
   node_->start();
-  check_rights();
-}
-
-/// Its answer comes before those to the requests behind it.
-void classic_backend::check_rights() {
-  node_->check_rights([self = weak_from_this()](std::optional<error> lacking) {
-    if (const auto here = self.lock()) {
-      here->lacking_ = std::move(lacking);
-    }
-  });
 }
 
 traits classic_backend::describe() const {
@@ -84,10 +75,9 @@ acquire_answer classic_backend::judge(const acquire_request& request, std::uint3
     return as_acquire_answer(std::move(*f));
   }
   auto& r = std::get<reply>(o);
-  if (lacking_) {
-    check_rights();  // for the next one: somebody may have mended it
-    return unknown{
-        *lacking_};  // it may be ours now; whoever asked has it released again, as far as the ACL allows
+  if (auto why = fitness_->trouble()) {
+    return unknown{std::move(
+        *why)};  // it may be ours now; whoever asked has it released again, as far as the ACL allows
   }
   if (r.is(kind::list) && r.items.size() == 3) {
     return judge_refusal(request, heard, r);
@@ -201,6 +191,12 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                }
                reply(std::move(seen));
              });
+}
+
+void classic_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
+  examination_order order;
+  order.rights_command = node_->rights_words();
+  redis::examine(env_, node_, std::move(order), std::move(reply));
 }
 
 void classic_backend::close() noexcept {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/redis/answers.hpp"
+#include "backends/redis/fitness.hpp"
 #include "backends/redis/node.hpp"
 #include "backends/redis/notices.hpp"
 #include "base/events.hpp"
@@ -42,11 +43,10 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
+  void examine(callback<void(result<std::vector<finding>>)> reply) override;
   void close() noexcept override;
 
  private:
-  void check_rights();
-
   struct renewing;
   struct listing;
 
@@ -63,7 +63,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   const std::shared_ptr<notices> notices_;
   const std::shared_ptr<const event_hub> events_;
   const std::string fence_;
-  std::optional<error> lacking_;  // rights; on the executor only
+  const std::shared_ptr<fitness> fitness_;
 };
 
 /// What stands at a lock's key; the PTTL as Redis tells it, -1 for none.

@@ -76,6 +76,16 @@ bool of_another_life(const reply& r) {
 
 }  // namespace
 
+namespace {
+
+std::string as_command(const std::vector<std::string>& words) {
+  std::string bytes;
+  append_command(bytes, std::vector<std::string_view>(words.begin(), words.end()));
+  return bytes;
+}
+
+}  // namespace
+
 node::node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to)
     : to_(std::move(to)), line_(std::make_shared<pipeline>(std::move(e), std::move(net), to_)) {}
 
@@ -213,19 +223,16 @@ void node::finish(callback<void(outcome)> answer, response&& r) {
   answer(std::move(f));
 }
 
-std::string node::rights_command() const {
+std::vector<std::string> node::rights_words() const {
   if (to_.layout == layout::record) {
     const std::string trial = to_.prefix + ":trial:";
-    const std::array<std::string, 4> keys = {to_.prefix + ":boot", trial + "1", trial + "2", trial + "3"};
-    const std::string channel = to_.prefix + ":wake:";
-    const std::array<std::string_view, 5> arguments = {keys[0], keys[1], keys[2], keys[3], channel};
-    return script_command("EVAL", record_rights().text, arguments, keys.size());
+    return {"EVAL",      std::string(record_rights().text),
+            "4",         to_.prefix + ":boot",
+            trial + "1", trial + "2",
+            trial + "3", to_.prefix + ":wake:"};
   }
-  const std::string trial = to_.prefix + ":classic:rights";
-  const std::string fence = to_.prefix + ":classic:fence";
-  const std::string channel = to_.prefix + ":classic:free:0";
-  const std::array<std::string_view, 3> arguments = {trial, fence, channel};
-  return script_command("EVAL", scripts().rights.text, arguments, 2);
+  const std::string own = to_.prefix + ":classic:";
+  return {"EVAL", std::string(scripts().rights.text), "2", own + "rights", own + "fence", own + "free:0"};
 }
 
 std::optional<error> node::lacking(const response& r) const {
@@ -243,7 +250,7 @@ std::optional<error> node::lacking(const response& r) const {
 /// Finds out which commands the ACL denies, and says so.
 void node::name_rights(callback<void(outcome)> answer, failure f, instant due) {
   line_->send_again(
-      rights_command(), due, {},
+      as_command(rights_words()), due, {},
       [self = shared_from_this(), answer = std::move(answer), f = std::move(f)](const response& r) mutable {
         f.why = self->lacking(r).value_or(std::move(f.why));
         answer(std::move(f));
@@ -254,7 +261,7 @@ void node::check_rights(callback<void(std::optional<error>)> answer) {
   if (to_.user.empty()) {
     return;
   }
-  line_->send(rights_command(), rights_limit, {},
+  line_->send(as_command(rights_words()), rights_limit, {},
               [self = shared_from_this(), answer = std::move(answer)](const response& r) mutable {
                 answer(self->lacking(r));
               });

@@ -68,6 +68,9 @@ class node : public std::enable_shared_from_this<node> {
   /// speak of. Empty: none, or it cannot be told.
   void check_rights(callback<void(std::optional<error>)> answer);
 
+  /// The command that it asks: answered with the names of those that are denied.
+  [[nodiscard]] std::vector<std::string> rights_words() const;
+
   /// Answers as if the server had refused, without asking it.
   void decline(error why, callback<void(outcome)> answer);
 
@@ -88,7 +91,6 @@ class node : public std::enable_shared_from_this<node> {
   void send_text(const std::shared_ptr<living>& l, const std::string& asked, instant due);
   [[nodiscard]] std::shared_ptr<const record_book> book();
   void name_rights(callback<void(outcome)> answer, failure f, instant due);
-  [[nodiscard]] std::string rights_command() const;
   [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
   const node_settings to_;

@@ -3,7 +3,6 @@
 
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_text.hpp"
-#include "backends/redis/reporting.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -41,30 +40,20 @@ record_backend::record_backend(std::shared_ptr<env> e, std::shared_ptr<transport
       node_(std::make_shared<node>(e, net, to)),
       wakes_(std::make_shared<wakes>(e, net, to)),
       events_(std::move(events)),
+      fitness_(std::make_shared<fitness>(node_, events_)),
       boot_(to.prefix + ":boot"),
       locks_(to.prefix + ":lock:"),
       settings_("n1,max_ttl=" + std::to_string(to.max_ttl.count())),
       remembered_(std::to_string(2 * to.max_ttl.count())) {}
 
 void record_backend::start() {
-  node_->on_change(report_changes(events_, node_->settings().node));
   wakes_->on_listening([self = weak_from_this()](const lock_name& name, const std::vector<owner_id>& owners) {
     if (const auto here = self.lock()) {
       here->tell_that_they_listen(name, owners);
     }
   });
+  fitness_->start();
   node_->start();
-  check_rights();
-}
-
-/// Its answer comes before those to the requests behind it.
-void record_backend::check_rights() {
-  node_->check_rights([self = weak_from_this()](std::optional<error> lacking) {
-    if (const auto here = self.lock()) {
-      const std::lock_guard lock(here->mutex_);
-      here->lacking_ = std::move(lacking);
-    }
-  });
 }
 
 traits record_backend::describe() const {
@@ -157,10 +146,8 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
   }
   auto& r = std::get<redis::reply>(o);
   check_clock(by.sent, r);
-  std::optional<error> lacking;
   {
     const std::lock_guard lock(mutex_);
-    lacking = lacking_;
     if (self_.empty()) {
       owner_data me = request.who;
       me.label = "kept through a restart of the server";
@@ -168,9 +155,8 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
       self_ = encode_who(me);
     }
   }
-  if (lacking) {
-    check_rights();                              // for the next one: somebody may have mended it
-    return reply(unknown{std::move(*lacking)});  // it may be ours now; whoever asked has it released again
+  if (auto why = fitness_->trouble()) {
+    return reply(unknown{std::move(*why)});  // it may be ours now; whoever asked has it released again
   }
   if (begins_with(r, "Q") && r.items.size() == 3 && r.items[2].is(kind::text)) {
     return refuse_for_now(r.items[2].text, std::move(reply));

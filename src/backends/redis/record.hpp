@@ -8,6 +8,7 @@
 #include "backends/redis/admission.hpp"
 #include "backends/redis/answers.hpp"
 #include "backends/redis/clock_watch.hpp"
+#include "backends/redis/fitness.hpp"
 #include "backends/redis/node.hpp"
 #include "backends/redis/wakes.hpp"
 #include "base/events.hpp"
@@ -45,6 +46,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) override;
+  void examine(callback<void(result<std::vector<finding>>)> reply) override;
   void quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) override;
   void end_quarantine(callback<void(answer)> reply) override;
   void close() noexcept override;
@@ -64,7 +66,6 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] std::string lock_key(const lock_name& name) const { return locks_ + name.str(); }
   [[nodiscard]] std::string count_key(const lock_name& name) const;
 
-  void check_rights();
   void tell_that_they_listen(const lock_name& name, const std::vector<owner_id>& owners);
   /// What it takes to judge the answer to an acquire.
   struct asked {
@@ -102,14 +103,14 @@ class record_backend final : public backend, public std::enable_shared_from_this
   const std::shared_ptr<node> node_;
   const std::shared_ptr<wakes> wakes_;
   const std::shared_ptr<const event_hub> events_;
+  const std::shared_ptr<fitness> fitness_;
   const std::string boot_;
   const std::string locks_;       // what the keys of all locks begin with
   const std::string settings_;    // what all who use the prefix must agree on
   const std::string remembered_;  // for how long a free lock is, in ms
 
   std::mutex mutex_;
-  std::optional<error> lacking_;  // rights
-  std::string self_;              // who we are, as of the first request
+  std::string self_;  // who we are, as of the first request
   clock_watch clock_;
   /// The quarantine seen last.
   struct seen_quarantine {

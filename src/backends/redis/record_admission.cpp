@@ -5,6 +5,7 @@
 #include "backends/redis/record.hpp"
 
 #include "backends/redis/digest.hpp"
+#include "backends/redis/examination.hpp"
 #include "base/text.hpp"
 
 #include <array>
@@ -140,6 +141,18 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
       marker.empty() ? "it has not been used yet, or was emptied" : "it has restarted, or was promoted";
   state.length = quarantine_length(node_->settings().max_ttl);
   return state;
+}
+
+void record_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
+  quarantine([self = shared_from_this(),
+              reply = std::move(reply)](result<std::vector<quarantine_state>> state) mutable {
+    examination_order order;
+    order.rights_command = self->node_->rights_words();
+    if (state && state->size() == 1) {
+      order.quarantine = std::move(state->front());
+    }
+    redis::examine(self->env_, self->node_, std::move(order), std::move(reply));
+  });
 }
 
 void record_backend::quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) {
