@@ -65,7 +65,7 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
                                  const node_settings& to)
     : env_(e),
       node_(std::make_shared<node>(e, net, to)),
-      notices_(std::make_shared<notices>(e, net, to)),
+      notices_(std::make_shared<notices>(e, net, to, node_->place())),
       fence_(to.prefix + ":classic:fence") {}
 
 void classic_backend::start() {

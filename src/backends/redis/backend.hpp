@@ -78,7 +78,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
 /// the shortest ttl, of which nothing is left then: machines stall for 50 ms, and a try that gives up so soon fails for nothing.
 [[nodiscard]] std::chrono::milliseconds answer_limit(std::chrono::milliseconds ttl);
 
-/// redis://, rediss:// or redis+unix://; see settings.hpp. Connects in the background.
+/// redis://, rediss://, redis+unix:// or one of sentinels; see settings.hpp. Connects in the background.
 [[nodiscard]] result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
                                                             const std::shared_ptr<transport>& net,
                                                             const std::shared_ptr<const event_hub>& events);
