@@ -4,6 +4,7 @@
 // the proxy does to a message what its schedule says, and to no other.
 #include "support/redis_server.hpp"
 #include "support/scripted_server.hpp"
+#include "support/sentinels.hpp"
 #include "support/tcp_proxy.hpp"
 #include "support/wait_for.hpp"
 
@@ -46,6 +47,63 @@ TEST(RedisTools, AServerWithTlsHasItsCertificates) {
   const redis_server server({.tls = true});
   EXPECT_EQ(server.ask({"PING"}).shown(), "PONG");
   EXPECT_NE(server.tls_url().find("rediss://127.0.0.1:"), std::string::npos);
+}
+
+/// What a server's wall clock says, in seconds.
+std::int64_t time_of(const redis_server& server) { return std::stoll(server.ask({"TIME"}).items.at(0).text); }
+
+TEST(RedisTools, AServersWallClockCanBeSet) {
+  const redis_server server({.clock = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1", "PX", "30000"}).shown(), "OK");
+  const std::int64_t before = time_of(server);
+  server.set_clock(-120s);
+  EXPECT_LT(time_of(server), before - 60);
+  EXPECT_GT(server.ask({"PTTL", "a"}).number, 90'000) << "it lives for longer than it was given";
+  server.set_clock(60s);
+  EXPECT_GE(time_of(server), before + 60);
+  EXPECT_EQ(server.ask({"PTTL", "a"}).number, -2) << "it was over before its time";
+}
+
+TEST(RedisTools, AServerWithAnAofKeepsWhatItWasTold) {
+  redis_server server({.aof = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1"}).shown(), "OK");
+  server.restart_with_aof_cut_to(server.aof_size());
+  EXPECT_THAT(server.keys_in(), ElementsAre("a"));
+  server.restart_empty();
+  EXPECT_TRUE(server.keys_in().empty());
+}
+
+TEST(RedisTools, AServerForgetsWhatIsCutOffItsAof) {
+  redis_server server({.aof = true});
+  EXPECT_EQ(server.ask({"SET", "a", "1"}).shown(), "OK");
+  const std::uintmax_t before = server.aof_size();
+  EXPECT_EQ(server.ask({"SET", "b", "1"}).shown(), "OK");
+  EXPECT_GT(server.aof_size(), before);
+  server.restart_with_aof_cut_to(before);
+  EXPECT_THAT(server.keys_in(), ElementsAre("a"));
+  EXPECT_EQ(server.ask({"SET", "c", "1"}).shown(), "OK");
+  server.restart_with_aof_cut_to(server.aof_size() - 1);
+  EXPECT_THAT(server.keys_in(), ElementsAre("a")) << "a command that is not whole is no command";
+}
+
+TEST(RedisTools, SentinelsPromoteAReplicaThatMissedTheLastWrites) {
+  sentinels watched;
+  redis_server& first = watched.master();
+  EXPECT_EQ(first.ask({"SET", "a", "1"}).shown(), "OK");
+  watched.cut_replication();
+  EXPECT_EQ(first.ask({"SET", "b", "1"}).shown(), "OK");
+  EXPECT_THAT(first.keys_in(), ElementsAre("a", "b"));
+  watched.kill_master();
+  const redis_server& second = watched.new_master();
+  EXPECT_NE(second.port(), first.port());
+  EXPECT_THAT(second.keys_in(), ElementsAre("a"));
+  EXPECT_EQ(second.ask({"SET", "c", "1"}).shown(), "OK") << "it takes writes";
+}
+
+TEST(RedisTools, SentinelsPromoteTheOnlyReplica) {
+  sentinels watched(1);
+  watched.kill_master();
+  EXPECT_EQ(watched.new_master().ask({"SET", "a", "1"}).shown(), "OK");
 }
 
 TEST(RedisTools, AMessageIsWholeOrNothing) {

@@ -23,24 +23,31 @@ namespace {
 constexpr int cannot_execute = 111;
 
 /// Only what may be done between fork and exec in a process of many threads.
-[[noreturn]] void become(char* const* argv, const char* log) {
+[[noreturn]] void become(char* const* argv, char* const* environment, const char* log) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(out, STDERR_FILENO);
-  ::execvp(argv[0], argv);
+  ::execvpe(argv[0], argv, environment);
   ::_exit(cannot_execute);
 }
 
-pid_t spawn(std::vector<std::string> words, const std::string& log) {
-  std::vector<char*> argv;
+/// As exec wants them; the words must outlive it.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
   for (std::string& word : words) {
-    argv.push_back(word.data());
+    out.push_back(word.data());
   }
-  argv.push_back(nullptr);
+  out.push_back(nullptr);
+  return out;
+}
+
+pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment, const std::string& log) {
+  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> env = pointers_to(environment);
   const pid_t child = ::fork();
   if (child == 0) {
-    become(argv.data(), log.c_str());
+    become(argv.data(), env.data(), log.c_str());
   }
   if (child < 0) {
     throw std::system_error(errno, std::generic_category(), "fork");
@@ -76,6 +83,15 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
   if (options_.tls) {
     certificates_.emplace();
   }
+  if (options_.clock) {
+    if (::access(CREMONE_TEST_CLOCK_SHIM, R_OK) != 0) {  // the loader would go on without it
+      throw std::runtime_error("there is no " CREMONE_TEST_CLOCK_SHIM);
+    }
+    clock_.emplace(directory_.file("clock"));
+  }
+  if (!options_.config.empty()) {
+    std::ofstream(directory_.file("conf")) << options_.config;
+  }
   for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
     choose_ports();
     if (launch()) {
@@ -105,11 +121,16 @@ std::vector<std::string> redis_server::arguments() const {
                                     "--save",
                                     "",
                                     "--appendonly",
-                                    "no",
+                                    options_.aof ? "yes" : "no",
+                                    "--appendfsync",
+                                    "everysec",
                                     "--daemonize",
                                     "no",
                                     "--databases",
                                     "64"};
+  if (!options_.config.empty()) {
+    words.insert(words.begin() + 1, directory_.file("conf"));
+  }
   if (options_.tls) {
     const std::vector<std::string> tls = {"--tls-port",         std::to_string(tls_port_),
                                           "--tls-cert-file",    certificates_->pem(certificates::server),
@@ -122,8 +143,22 @@ std::vector<std::string> redis_server::arguments() const {
   return words;
 }
 
+std::vector<std::string> redis_server::environment() const {
+  std::vector<std::string> all;
+  for (char** one = environ; *one != nullptr; ++one) {
+    all.emplace_back(*one);
+  }
+  if (clock_) {
+    // Only for the server. The test itself may have a sanitizer, which wants to be loaded first.
+    std::erase_if(all, [](const std::string& one) { return one.starts_with("LD_PRELOAD="); });
+    all.emplace_back("LD_PRELOAD=" CREMONE_TEST_CLOCK_SHIM);
+    all.push_back("CREMONE_TEST_CLOCK=" + clock_->path());
+  }
+  return all;
+}
+
 bool redis_server::launch() {
-  pid_ = spawn(arguments(), directory_.file("log"));
+  pid_ = spawn(arguments(), environment(), directory_.file("log"));
   int status = 0;
   bool ended = false;
   const bool answers = wait_for(
@@ -201,6 +236,44 @@ void redis_server::start_again() {
 void redis_server::start_again(std::vector<std::string> extra) {
   options_.extra = std::move(extra);
   start_again();
+}
+
+void redis_server::restart_empty() {
+  kill();
+  std::filesystem::remove_all(aof_directory());
+  start_again();
+}
+
+/// Redis 7 keeps a snapshot and the writes since then in files of their own.
+std::filesystem::path redis_server::aof_tail() const {
+  for (const auto& entry : std::filesystem::directory_iterator(aof_directory())) {
+    if (entry.path().string().ends_with(".incr.aof")) {
+      return entry.path();
+    }
+  }
+  throw std::runtime_error("redis-server keeps no append-only file: " + log());
+}
+
+std::uintmax_t redis_server::aof_size() const {
+  // Written before it is answered, except while an earlier write is being synced.
+  const auto all_is_written = [&] {
+    return ask({"INFO", "persistence"}).text.find("aof_buffer_length:0\r") != std::string::npos;
+  };
+  if (!wait_for(all_is_written)) {
+    throw std::runtime_error("redis-server does not write its append-only file: " + log());
+  }
+  return std::filesystem::file_size(aof_tail());
+}
+
+void redis_server::restart_with_aof_cut_to(std::uintmax_t bytes) {
+  kill();
+  if (const auto file = aof_tail(); std::filesystem::file_size(file) > bytes) {
+    std::filesystem::resize_file(file, bytes);
+  }
+  start_again();
+  if (!wait_for([&] { return ask({"PING"}).shown() == "PONG"; })) {
+    throw std::runtime_error("redis-server does not load its data: " + log());
+  }
 }
 
 }  // namespace cremone::test

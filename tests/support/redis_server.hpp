@@ -5,13 +5,16 @@
 #pragma once
 
 #include "support/certificates.hpp"
+#include "support/clock_file.hpp"
 #include "support/resp.hpp"
 #include "support/sockets.hpp"
 #include "support/temp_directory.hpp"
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +40,9 @@ class redis_link {
 
 struct redis_options {
   bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
+  bool clock = false;                ///< with a wall clock that the test can set
+  bool aof = false;                  ///< keeps its data: an append-only file, synced every second
+  std::string config{};              ///< lines of a configuration file, which the server may rewrite
   std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
 };
 
@@ -67,8 +73,13 @@ class redis_server {
 
   /// Asks on a connection of its own, as the default user.
   resp ask(const std::vector<std::string>& words, int db = 0) const;
+  /// What it has printed, for messages.
+  [[nodiscard]] std::string log() const;
   /// The names of all keys of a database, in order.
   [[nodiscard]] std::vector<std::string> keys_in(int db = 0) const;
+
+  /// How far the wall clock is ahead of ours, from now on and through restarts. For a server with `clock`.
+  void set_clock(std::chrono::milliseconds offset) const { clock_.value().set(offset); }
 
   void suspend() const;
   void resume() const;
@@ -77,16 +88,28 @@ class redis_server {
   /// On the same ports, with other extra arguments if they are given. Does not wait for data to be loaded.
   void start_again();
   void start_again(std::vector<std::string> extra);
+  /// Kills it and starts it on the same ports, with nothing of what it knew.
+  void restart_empty();
+
+  /// How many bytes of writes are in the append-only file, with all in it that was answered before. For a server with
+  /// `aof`.
+  [[nodiscard]] std::uintmax_t aof_size() const;
+  /// Kills it, cuts its append-only file to `bytes` and starts it again: what a power cut leaves when not all was
+  /// synced. A kill alone loses nothing, since the kernel has it all. Waits until the data are loaded.
+  void restart_with_aof_cut_to(std::uintmax_t bytes);
 
  private:
   void choose_ports();
   [[nodiscard]] bool launch();
   [[nodiscard]] std::vector<std::string> arguments() const;
-  [[nodiscard]] std::string log() const;
+  [[nodiscard]] std::vector<std::string> environment() const;
+  [[nodiscard]] std::filesystem::path aof_directory() const { return directory_.file("appendonlydir"); }
+  [[nodiscard]] std::filesystem::path aof_tail() const;
 
   temp_directory directory_;
   redis_options options_;
   std::optional<certificates> certificates_;
+  std::optional<clock_file> clock_;
   std::uint16_t port_ = 0;
   std::uint16_t tls_port_ = 0;
   pid_t pid_ = -1;

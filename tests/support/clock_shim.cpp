@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Preloaded into a redis-server, and into nothing else: its wall clock, and only that, is off by as many microseconds as
+// a small file says, which the test keeps mapped. The monotonic clock goes on as it was, as when somebody sets the clock
+// of a real machine. libfaketime is for the same, but under it a Redis with jemalloc hangs at its start, in recursive calls
+// of clock_gettime. Here the kernel is asked directly, so that nothing is called that could call back.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+const std::int64_t* offset = nullptr;  // in microseconds; none while the process is still being set up
+
+__attribute__((constructor)) void find_offset() {
+  const char* const path = std::getenv("CREMONE_TEST_CLOCK");
+  const int file = path == nullptr ? -1 : ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    ::_exit(112);  // a server whose clock cannot be set must not pass for one whose clock was
+  }
+  void* const seen = ::mmap(nullptr, sizeof(*offset), PROT_READ, MAP_SHARED, file, 0);
+  if (seen == MAP_FAILED) {
+    ::_exit(112);
+  }
+  offset = static_cast<const std::int64_t*>(seen);
+  ::close(file);
+}
+
+int read_clock(clockid_t which, timespec& out) {
+  const long failed = ::syscall(SYS_clock_gettime, which, &out);
+  const bool wall = which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE;
+  if (failed == 0 && wall && offset != nullptr) {
+    const std::int64_t moved =
+        out.tv_sec * second + out.tv_nsec + __atomic_load_n(offset, __ATOMIC_RELAXED) * 1000;
+    out = {.tv_sec = moved / second, .tv_nsec = moved % second};
+  }
+  return static_cast<int>(failed);
+}
+
+}  // namespace
+
+extern "C" {
+
+int clock_gettime(clockid_t which, timespec* out) noexcept { return read_clock(which, *out); }
+
+int gettimeofday(timeval* out, void*) noexcept {
+  timespec now{};
+  const int failed = read_clock(CLOCK_REALTIME, now);
+  *out = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+  return failed;
+}
+
+time_t time(time_t* out) noexcept {
+  timespec now{};
+  (void)read_clock(CLOCK_REALTIME, now);
+  if (out != nullptr) {
+    *out = now.tv_sec;
+  }
+  return now.tv_sec;
+}
+
+}  // extern "C"
