@@ -473,6 +473,23 @@ TEST_F(RedisFailover, AsksTheSentinelsAboutAServerThatDoesNotAnswer) {
   EXPECT_THAT(last_.why.detail(), AllOf(HasSubstr("a:6379"), HasSubstr("b:6379"), HasSubstr("s1:26379")));
 }
 
+TEST_F(RedisFailover, AsksNowAndThenWhetherTheMasterIsStillTheMaster) {
+  come_up("a");
+  const auto at_a = net_->opened().back();
+  env_->advance(session::check_pause - 1ms);
+  EXPECT_EQ(path(), "s1 a");
+  env_->advance(1ms);
+  EXPECT_EQ(path(), "s1 a s1");
+  answer(address("a"));
+  env_->advance(session::check_pause);
+  EXPECT_EQ(path(), "s1 a s1 s1");
+  EXPECT_FALSE(at_a->closed());
+  answer(address("b"));
+  EXPECT_TRUE(at_a->closed()) << "it still takes writes, and nobody else will know of them";
+  wait_for_next_attempt();
+  come_up("b");
+}
+
 TEST_F(RedisFailover, KeepsTheConnectionWhenTheSentinelsAreGone) {
   come_up("a");
   const auto at_a = net_->opened().back();

@@ -179,7 +179,7 @@ void session::on_timer() {
       return lost({errc::unreachable, server() + " did not let us in within " +
                                           std::to_string(connect_limit.count()) + " ms" +
                                           (to_.where.tls ? "; does it speak TLS?" : "")});
-    case stage::up: return;
+    case stage::up: timer_->arm(env_->now() + check_pause); return doubt();
   }
 }
 
@@ -273,6 +273,9 @@ void session::come_up() {
   stage_ = stage::up;
   up_since_ = env_->now();
   timer_->disarm();
+  if (route_.by) {
+    timer_->arm(up_since_ + check_pause);
+  }
   if (const auto user = user_.lock()) {
     user->up(connection_);
   }

@@ -58,6 +58,11 @@ class session : public std::enable_shared_from_this<session> {
   /// patience; who asks meanwhile has a limit of their own.
   static constexpr std::chrono::milliseconds connect_limit{2000};
 
+  /// How often the sentinels are asked while all seems well: one question to one of them. When somebody switches over, the
+  /// old master goes on granting for some ten seconds, until a sentinel comes round to telling it; clients that had
+  /// stayed there and clients that come anew would then use two masters.
+  static constexpr std::chrono::milliseconds check_pause{2000};
+
   /// Between two doubts: a server that answers nothing gives reason for hundreds a second.
   static constexpr std::chrono::milliseconds doubt_pause{1000};
 
