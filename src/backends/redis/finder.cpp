@@ -184,7 +184,7 @@ result<endpoint> finder::judge(const reply& r) const {
                        "?sentinel_user=NAME if it has users");
     }
     if (r.text.starts_with("ERR unknown command")) {
-      return error(errc::misconfigured, who + " is no sentinel, but perhaps a Redis server itself");
+      return error(errc::misconfigured, asked() + " is no sentinel; is it a Redis server itself?");
     }
     complaint said = understand(r.text, who);
     return error(said.code, std::move(said.detail));
