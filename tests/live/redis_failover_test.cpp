@@ -5,29 +5,44 @@
 #include "live/redis_fixture.hpp"
 #include "support/sentinels.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <ostream>
 
 namespace cremone::test {
 
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// For an election, and in the layouts that have it the quarantine of who was elected.
 constexpr std::chrono::milliseconds after_failover = 4 * generous;
 
-/// The parameter: the layout, as options of the URL.
-class SentinelFailover : public ::testing::TestWithParam<const char*> {
+struct tested_layout {
+  std::string name;
+  std::string options;            // of the URL
+  std::chrono::milliseconds ttl;  // longer than a failover takes
+  bool quarantine;                // of a server that nobody has used before
+};
+std::ostream& operator<<(std::ostream& out, const tested_layout& l) { return out << l.name; }
+
+class SentinelFailover : public ::testing::TestWithParam<tested_layout> {
  protected:
+  SentinelFailover() {
+    if (GetParam().quarantine) {  // nobody can hold a lock from earlier
+      const auto ended = opened(direct_url(redis_.master())).end_quarantine();
+      EXPECT_TRUE(ended) << ended.error().message();
+    }
+  }
+
   [[nodiscard]] std::string url() const {
-    return "redis+sentinel://" + redis_.nodes() + "/" + sentinels::name + "?" + GetParam();
+    return "redis+sentinel://" + redis_.nodes() + "/" + sentinels::name + "?" + GetParam().options;
   }
   [[nodiscard]] static std::string direct_url(const redis_server& server) {
-    return "redis://" + server.node() + "/?" + GetParam();
+    return "redis://" + server.node() + "/?" + GetParam().options;
   }
 
   /// All that was written so far is on the replicas too.
@@ -51,7 +66,7 @@ class SentinelFailover : public ::testing::TestWithParam<const char*> {
 
 TEST_P(SentinelFailover, FindsTheMaster) {
   client locks = opened(url());
-  lease held = taken(locks, "lock", {.wait = after_failover});
+  lease held = taken(locks, "lock", {.ttl = GetParam().ttl, .wait = after_failover});
   EXPECT_TRUE(held.held());
   expect_held_at(redis_.master());
   EXPECT_THAT(locks.store(), HasSubstr("redis+sentinel://" + redis_.nodes() + "/" + sentinels::name));
@@ -87,7 +102,7 @@ TEST_P(SentinelFailover, LetsAWaiterHaveTheLockOnThePromotedServer) {
 
 TEST_P(SentinelFailover, KeepsALeaseThatTheReplicaKnows) {
   client ann = opened(url());
-  lease held = taken(ann, "lock", {.ttl = 20s, .wait = after_failover});
+  lease held = taken(ann, "lock", {.ttl = GetParam().ttl, .wait = after_failover});
   let_replicas_catch_up();
   redis_.kill_master();
   const redis_server& promoted = redis_.new_master();
@@ -99,7 +114,7 @@ TEST_P(SentinelFailover, KeepsALeaseThatTheReplicaKnows) {
 
 TEST_P(SentinelFailover, LeavesAMasterThatIsSilent) {
   client ann = opened(url());
-  (void)taken(ann, "lock", {.wait = after_failover}).release();
+  (void)taken(ann, "lock", {.ttl = GetParam().ttl, .wait = after_failover}).release();
   redis_.master().suspend();
   const redis_server& promoted = redis_.new_master();
   const auto got = ann.acquire("lock", {.ttl = 1s, .wait = after_failover});
@@ -118,12 +133,13 @@ TEST_P(SentinelFailover, LeavesAMasterThatIsSilent) {
 TEST_P(SentinelFailover, TellsWaitersOfReleasesOnThePromotedServerToo) {
   client ann = opened(url());
   client bob = opened(url());
-  (void)taken(ann, "lock", {.wait = after_failover}).release();
+  (void)taken(ann, "lock", {.ttl = GetParam().ttl, .wait = after_failover}).release();
   redis_.kill_master();
   const redis_server& promoted = redis_.new_master();
-  lease first = taken(ann, "lock", {.wait = after_failover});
-  auto waiting =
-      std::async(std::launch::async, [&] { return bob.acquire("lock", {.wait = after_failover}); });
+  lease first = taken(ann, "lock", {.ttl = GetParam().ttl, .wait = after_failover});
+  auto waiting = std::async(std::launch::async, [&] {
+    return bob.acquire("lock", {.ttl = GetParam().ttl, .wait = after_failover});
+  });
   EXPECT_TRUE(wait_for([&] {
     const auto channels = promoted.ask({"PUBSUB", "CHANNELS", "*"}).texts();
     return std::any_of(channels.begin(), channels.end(),
@@ -137,37 +153,38 @@ TEST_P(SentinelFailover, NeedsOneSentinelOnly) {
   redis_.one(0).suspend();
   redis_.one(1).kill();
   client locks = opened(url());
-  EXPECT_TRUE(taken(locks, "lock", {.wait = after_failover}).held());
+  EXPECT_TRUE(taken(locks, "lock", {.ttl = GetParam().ttl, .wait = after_failover}).held());
   redis_.one(0).resume();
 }
 
 TEST_P(SentinelFailover, WorksOnWithoutSentinelsAndFindsBackWhenTheyAreThereAgain) {
   client ann = opened(url());
-  (void)taken(ann, "lock", {.wait = after_failover}).release();
+  (void)taken(ann, "lock", {.ttl = GetParam().ttl, .wait = after_failover}).release();
   for (std::size_t i = 0; i < sentinels::count; ++i) {
     redis_.one(i).kill();
   }
-  EXPECT_TRUE(taken(ann, "lock", {.wait = no_wait}).held()) << "who is connected needs none";
+  EXPECT_TRUE(taken(ann, "lock", {.ttl = GetParam().ttl, .wait = no_wait}).held())
+      << "who is connected needs none";
 
   client bob = opened(url());
   for (std::size_t i = 0; i < sentinels::count; ++i) {
-    const error why = refusal_of(bob, redis_.one(i).node(), {.wait = i == 0 ? no_wait : 500ms});
+    const error why =
+        refusal_of(bob, redis_.one(i).node(), {.ttl = GetParam().ttl, .wait = i == 0 ? no_wait : 500ms});
     EXPECT_EQ(why.code(), errc::unreachable);
     EXPECT_THAT(why.message(), HasSubstr(sentinels::name));
   }
-  auto waiting =
-      std::async(std::launch::async, [&] { return bob.acquire("lock", {.wait = after_failover}); });
+  auto waiting = std::async(std::launch::async, [&] {
+    return bob.acquire("lock", {.ttl = GetParam().ttl, .wait = after_failover});
+  });
   EXPECT_EQ(waiting.wait_for(200ms), std::future_status::timeout);
   redis_.one(2).start_again();
   const auto got = waiting.get();
   EXPECT_TRUE(got) << got.error().message();
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, SentinelFailover, ::testing::Values("layout=classic"),
-                         [](const auto& tested) {
-                           const std::string options = tested.param;
-                           return options.substr(7, options.find('&') - 7);  // behind "layout="
-                         });
+INSTANTIATE_TEST_SUITE_P(Layouts, SentinelFailover,
+                         ::testing::Values(tested_layout{"classic", "layout=classic", 20s, false}),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 
