@@ -101,7 +101,11 @@ constexpr std::array schemes = {
     scheme{"sqlite", open_sqlite},
 #endif
 #ifdef CREMONE_WITH_REDIS
-    scheme{"redis", open_redis},   scheme{"rediss", open_redis}, scheme{"redis+unix", open_redis},
+    scheme{"redis", open_redis},
+    scheme{"rediss", open_redis},
+    scheme{"redis+unix", open_redis},
+    scheme{"redis+sentinel", open_redis},
+    scheme{"rediss+sentinel", open_redis},
 #endif
     scheme{"", nullptr},  // so that a build without any store still compiles
 };

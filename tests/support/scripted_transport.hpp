@@ -15,7 +15,8 @@ namespace cremone::test {
 
 class scripted_connection final : public connection {
  public:
-  explicit scripted_connection(std::weak_ptr<connection_events> events) : events_(std::move(events)) {}
+  scripted_connection(endpoint where, std::weak_ptr<connection_events> events)
+      : where_(std::move(where)), events_(std::move(events)) {}
 
   void put(std::string_view bytes) override { (open_ ? put_ : lost_) += bytes; }
   void flush() override {
@@ -46,6 +47,8 @@ class scripted_connection final : public connection {
     }
   }
 
+  [[nodiscard]] const endpoint& where() const noexcept { return where_; }
+
   /// What was sent since the last call.
   [[nodiscard]] std::string take_sent() { return std::exchange(sent_, {}); }
   [[nodiscard]] int writes() const noexcept { return writes_; }
@@ -56,6 +59,7 @@ class scripted_connection final : public connection {
     return closed_ ? nullptr : events_.lock();
   }
 
+  const endpoint where_;
   const std::weak_ptr<connection_events> events_;
   bool open_ = false;
   bool closed_ = false;
@@ -67,9 +71,9 @@ class scripted_connection final : public connection {
 
 class scripted_transport final : public transport {
  public:
-  [[nodiscard]] std::shared_ptr<connection> open(const endpoint& /*where*/,
+  [[nodiscard]] std::shared_ptr<connection> open(const endpoint& where,
                                                  std::weak_ptr<connection_events> events) override {
-    opened_.push_back(std::make_shared<scripted_connection>(std::move(events)));
+    opened_.push_back(std::make_shared<scripted_connection>(where, std::move(events)));
     return opened_.back();
   }
 

@@ -36,7 +36,7 @@ sentinels::sentinels(std::size_t replicas) : replicas_(replicas) {
   }
   // Before there are Sentinels: they ask a master for its replicas when they meet it, and then not for a while.
   must(wait_for([&] { return replicas_are_in_sync(); }), "the replicas do not connect");
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     start_sentinel();
   }
   for (const redis_server& one : sentinels_) {

@@ -24,6 +24,10 @@ class sentinels {
   /// The Sentinels, as a URL lists them: "127.0.0.1:5001,127.0.0.1:5002,127.0.0.1:5003".
   [[nodiscard]] std::string nodes() const;
 
+  static constexpr std::size_t count = 3;
+  /// One of them, to be killed or stopped; when it starts again it knows what it knew.
+  [[nodiscard]] redis_server& one(std::size_t which) { return sentinels_.at(which); }
+
   /// The first master, also when it is one no more.
   [[nodiscard]] redis_server& master() noexcept { return servers_.front(); }
 

@@ -15,7 +15,7 @@
 
 namespace cremone::redis {
 
-/// redis://, rediss:// or redis+unix://; see settings.hpp. Connects in the background.
+/// redis://, rediss://, redis+unix:// or one of sentinels; see settings.hpp. Connects in the background.
 [[nodiscard]] result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
                                                             const std::shared_ptr<transport>& net,
                                                             const std::shared_ptr<const event_hub>& events);

@@ -32,7 +32,7 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
                                  const node_settings& to, std::shared_ptr<const event_hub> events)
     : env_(e),
       node_(std::make_shared<node>(e, net, to)),
-      notices_(std::make_shared<notices>(e, net, to)),
+      notices_(std::make_shared<notices>(e, net, to, node_->place())),
       events_(std::move(events)),
       fence_(to.prefix + ":classic:fence"),
       fitness_(std::make_shared<fitness>(node_, events_)) {}

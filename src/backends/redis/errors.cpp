@@ -65,4 +65,16 @@ complaint understand(std::string_view error_reply, std::string_view node, bool q
 
 bool is_noscript(std::string_view error_reply) noexcept { return error_reply.starts_with("NOSCRIPT"); }
 
+standing standing_of(std::string_view error_reply) noexcept {
+  // Redis 6 wraps what a script meets in an error of the script's own.
+  const bool wrapped = error_reply.starts_with("ERR Error running script");
+  const auto says = [&](std::string_view begins, std::string_view within) {
+    return error_reply.starts_with(begins) || (wrapped && error_reply.find(within) != std::string_view::npos);
+  };
+  if (says("READONLY", " -READONLY ") || says("MASTERDOWN", " -MASTERDOWN ")) {
+    return standing::no_master;
+  }
+  return says("NOREPLICAS", " -NOREPLICAS ") ? standing::doubtful : standing::fine;
+}
+
 }  // namespace cremone::redis

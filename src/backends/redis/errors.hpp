@@ -6,6 +6,7 @@
 
 #include <cremone/result.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,5 +28,15 @@ struct complaint {
 
 /// Was the script not known to the server? Then it was not run.
 [[nodiscard]] bool is_noscript(std::string_view error_reply) noexcept;
+
+/// What an error reply says about its server where there are sentinels, so that another one may be the master by now.
+enum class standing : std::uint8_t {
+  fine,
+  doubtful,   ///< a master that has lost its replicas: perhaps one of them has taken over
+  no_master,  ///< a replica
+};
+
+/// But for `fine` nothing was done.
+[[nodiscard]] standing standing_of(std::string_view error_reply) noexcept;
 
 }  // namespace cremone::redis

@@ -215,7 +215,7 @@ void node::finish(callback<void(outcome)> answer, response&& r) {
   if (!r.got.is(reply::kind::error)) {
     return answer(std::move(r.got));
   }
-  complaint said = understand(r.got.text, to_.node);
+  complaint said = understand(r.got.text, server());
   failure f{error(said.code, std::move(said.detail)), said.nothing_done};
   if (said.rights_unnamed) {
     return name_rights(std::move(answer), std::move(f), r.due);
@@ -243,7 +243,7 @@ std::optional<error> node::lacking(const response& r) const {
   if (names.empty()) {
     return std::nullopt;
   }
-  return error(errc::access_denied, to_.node + ": its ACL denies this user commands that the lock needs:" +
+  return error(errc::access_denied, server() + ": its ACL denies this user commands that the lock needs:" +
                                         names + "; grant them with ACL SETUSER");
 }
 

@@ -46,6 +46,12 @@ class node : public std::enable_shared_from_this<node> {
   /// Called on the executor when the connection is there (null) and when it is lost. Before start().
   void on_change(callback<void(const error*)> tell) { line_->on_change(std::move(tell)); }
 
+  /// For messages: the server that is spoken to.
+  [[nodiscard]] std::string server() const { return line_->server(); }
+
+  /// Where that is, for those that must be at the same server; see pipeline.
+  [[nodiscard]] const std::shared_ptr<whereabouts>& place() const noexcept { return line_->place(); }
+
   /// `arguments`: the keys, then the rest. The answer is never an error reply: that is a failure.
   void run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
            std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer);

@@ -10,10 +10,12 @@
 
 namespace cremone::redis {
 
-notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to)
+notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to,
+                 std::shared_ptr<whereabouts> follow)
     : env_(std::move(e)),
       net_(std::move(net)),
       to_(to),
+      follow_(std::move(follow)),
       channels_(to.prefix + ":classic:free:"),
       wanted_(bucket_count, false) {}
 
@@ -46,7 +48,7 @@ bool notices::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<h
       by = connection_;
     }
     if (!session_) {
-      session_ = std::make_shared<session>(env_, net_, to_, weak_from_this());
+      session_ = std::make_shared<session>(env_, net_, to_, weak_from_this(), route{nullptr, follow_});
       session_->start();
     }
   }
@@ -203,7 +205,7 @@ void notices::up(std::shared_ptr<connection> by) {
 void notices::received(reply&& r) {
   using kind = reply::kind;
   if (r.is(kind::error)) {
-    const complaint said = understand(r.text, to_.node);
+    const complaint said = understand(r.text, line()->server());
     {
       const std::lock_guard lock(mutex_);
       denied_ = error(said.code, said.detail);
@@ -221,12 +223,13 @@ void notices::received(reply&& r) {
   if (event && r.items[0].text == "subscribe") {
     return confirmed(r.items[1].text);
   }
-  std::shared_ptr<session> s;
-  {
-    const std::lock_guard lock(mutex_);
-    s = session_;
-  }
-  s->cut({errc::protocol_error, to_.node + " sent " + shape_of(r) + " where a notice was due"});
+  const auto s = line();
+  s->cut({errc::protocol_error, s->server() + " sent " + shape_of(r) + " where a notice was due"});
+}
+
+std::shared_ptr<session> notices::line() {
+  const std::lock_guard lock(mutex_);
+  return session_;
 }
 
 void notices::down(const error& /*why*/) {

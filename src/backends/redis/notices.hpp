@@ -29,7 +29,9 @@ namespace cremone::redis {
 /// Threads: all members from any thread. Waiters are told with no lock held, on the executor or in the calling thread.
 class notices final : public session_user, public std::enable_shared_from_this<notices> {
  public:
-  notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
+  /// `follow`: where the command connection is, with sentinels.
+  notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to,
+          std::shared_ptr<whereabouts> follow = nullptr);
 
   /// The channel on which releases of this bucket's locks are told; the message is the lock's name.
   [[nodiscard]] std::string channel_of(std::uint32_t bucket) const;
@@ -69,6 +71,7 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   void received(reply&& r) override;
   void down(const error& why) override;
 
+  [[nodiscard]] std::shared_ptr<session> line();
   void subscribe(std::uint32_t bucket);
   /// Lets the first of each lock ask again; of all locks, or of those in this bucket.
   void tell_first_of_each(std::optional<std::uint32_t> bucket);
@@ -80,6 +83,7 @@ class notices final : public session_user, public std::enable_shared_from_this<n
   const std::shared_ptr<env> env_;
   const std::shared_ptr<transport> net_;
   const node_settings to_;
+  const std::shared_ptr<whereabouts> follow_;
   const std::string channels_;  // what all channels begin with
 
   std::atomic<std::size_t> waiting_ = 0;  // so that those who never wait pay nothing

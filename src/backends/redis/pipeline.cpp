@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/pipeline.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -29,11 +31,21 @@ error in_doubt(const error& why) { return {errc::outcome_unknown, why.detail()};
 }  // namespace
 
 pipeline::pipeline(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to)
-    : env_(std::move(e)), node_(to.node), net_(std::move(net)), to_(to) {}
+    : env_(std::move(e)),
+      net_(std::move(net)),
+      to_(to),
+      place_(to.sentinels ? std::make_shared<whereabouts>() : nullptr),
+      node_(to.node) {}
 
 void pipeline::start() {
-  session_ = std::make_shared<session>(env_, net_, to_, weak_from_this());
+  const route by{place_ ? std::make_shared<finder>(env_, net_, to_) : nullptr, place_};
+  session_ = std::make_shared<session>(env_, net_, to_, weak_from_this(), by);
   session_->start();
+}
+
+std::string pipeline::server() {
+  const std::lock_guard lock(mutex_);
+  return node_;
 }
 
 void pipeline::send(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
@@ -155,6 +167,7 @@ void pipeline::up(std::shared_ptr<connection> by) {
       return;
     }
     state_ = state::up;
+    node_ = session_->server();
     connection_ = by;
     for (request& r : waiting_) {
       put(std::move(r));
@@ -184,12 +197,35 @@ void pipeline::received(reply&& r) {
   if (!of) {
     return session_->cut({errc::protocol_error, node_ + " answered what nobody asked: " + shape_of(r)});
   }
+  const bool refused = r.is(reply::kind::error);
+  if (const standing s = refused && place_ ? standing_of(r.text) : standing::fine; s != standing::fine) {
+    return answer_refused_by(s, std::move(*of), r);
+  }
   if (of->answer) {
     of->answer({.what = response::fate::answered,
                 .got = std::move(r),
                 .why = {},
                 .asked = std::move(of->bytes),
                 .due = of->due});
+  }
+}
+
+/// Another server may be the master by now. The request was not carried out, and there is hope that it will be: the caller
+/// may ask again.
+void pipeline::answer_refused_by(standing s, request&& of, const reply& r) {
+  constexpr std::size_t enough = 200;
+  const error why(errc::unreachable, node_ +
+                                         (s == standing::no_master
+                                              ? " is a replica now; the master is looked for ("
+                                              : " has fewer replicas than min-replicas-to-write asks for (") +
+                                         printable(r.text.substr(0, enough)) + ")");
+  if (of.answer) {
+    of.answer(not_sent(why));
+  }
+  if (s == standing::no_master) {
+    session_->cut(why);
+  } else {
+    session_->doubt();
   }
 }
 
@@ -202,6 +238,7 @@ void pipeline::down(const error& why) {
       return;
     }
     state_ = state::down;
+    node_ = to_.node;
     trouble_ = why;
     connection_.reset();
     sent.swap(sent_);
@@ -316,6 +353,9 @@ void pipeline::sweep(instant now) {
   for (std::size_t i = 0; i < late.size(); ++i) {
     late[i].answer(i < unsent ? not_sent(still_connecting)
                               : no_answer({errc::outcome_unknown, node_ + " did not answer in time"}));
+  }
+  if (late.size() > unsent) {
+    session_->doubt();
   }
   if (stalled) {
     session_->cut({errc::unreachable, node_ + " has not answered for " +

@@ -2,10 +2,11 @@
 //
 // The one command connection to a server, shared by all locks and threads: requests go out in the order in which they
 // were made, many in one write, and replies come back in that order. Decides what becomes of a request when the
-// connection is not there, is lost, or is silent; knows nothing of locks. A request is sent at most once: whether one
+// connection is not there, is lost, is silent, or leads to who is no longer the master; knows nothing of locks. A request is sent at most once: whether one
 // without an answer was carried out is not known here, and never guessed.
 #pragma once
 
+#include "backends/redis/errors.hpp"
 #include "backends/redis/pace.hpp"
 #include "backends/redis/session.hpp"
 
@@ -65,6 +66,12 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   /// Begins to connect.
   void start();
 
+  /// For messages: the server that is spoken to, else as the settings name it.
+  [[nodiscard]] std::string server();
+
+  /// Where it is, for those that must be at the same server. None without sentinels.
+  [[nodiscard]] const std::shared_ptr<whereabouts>& place() const noexcept { return place_; }
+
   /// Sends a command, given as bytes. The answer comes at most `limit` later, whatever the server does.
   void send(std::string bytes, std::chrono::milliseconds limit, order_tag tag,
             callback<void(response)> answer);
@@ -97,6 +104,7 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   void received(reply&& r) override;
   void down(const error& why) override;
 
+  void answer_refused_by(standing s, request&& of, const reply& r);
   void submit(request r, bool again);
   void put(request&& r);
   void refuse(callback<void(response)> answer, error why);
@@ -109,13 +117,14 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   [[nodiscard]] bool released_since(std::uint64_t owner) const;
 
   const std::shared_ptr<env> env_;
-  const std::string node_;
   callback<void(const error*)> tell_;  // used on the executor only
   std::shared_ptr<session> session_;
   const std::shared_ptr<transport> net_;
   const node_settings to_;
+  const std::shared_ptr<whereabouts> place_;
 
   std::mutex mutex_;
+  std::string node_;  // who is spoken to, for messages; changed on the executor only
   state state_ = state::connecting;
   error trouble_{errc::unreachable};  // why it is down
   std::shared_ptr<connection> connection_;

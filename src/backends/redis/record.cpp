@@ -38,7 +38,7 @@ record_backend::record_backend(std::shared_ptr<env> e, std::shared_ptr<transport
                                const node_settings& to, std::shared_ptr<const event_hub> events)
     : env_(e),
       node_(std::make_shared<node>(e, net, to)),
-      wakes_(std::make_shared<wakes>(e, net, to)),
+      wakes_(std::make_shared<wakes>(e, net, to, node_->place())),
       events_(std::move(events)),
       fitness_(std::make_shared<fitness>(node_, events_)),
       boot_(to.prefix + ":boot"),
@@ -83,7 +83,7 @@ record_backend::lock_keys record_backend::keys_of(const lock_name& name) const {
 
 error record_backend::nonsense(record_script which, const reply& r) const {
   static const record_book names("");
-  return redis::nonsense(node_->settings().node, names.at(which).name, r);
+  return redis::nonsense(node_->server(), names.at(which).name, r);
 }
 
 void record_backend::check_clock(instant sent, const reply& r) {
@@ -99,7 +99,7 @@ void record_backend::check_clock(instant sent, const reply& r) {
     step = clock_.sample(sent, env_->now(), std::chrono::microseconds(*theirs));
   }
   if (step) {
-    events_->tell(event_kind::clock_step, node_->settings().node + ": its clock was set " +
+    events_->tell(event_kind::clock_step, node_->server() + ": its clock was set " +
                                               (step->count() < 0 ? "back" : "forward") + " by about " +
                                               seconds(std::chrono::abs(*step)) + "; no lock depends on it");
   }
@@ -250,7 +250,7 @@ answer record_backend::judge_removal(record_script which, instant sent, outcome&
     return refused{error(errc::not_held)};
   }
   if (begins_with(r, "Q")) {
-    return refused{error(errc::quarantined, node_->settings().node + " may have forgotten who holds what")};
+    return refused{error(errc::quarantined, node_->server() + " may have forgotten who holds what")};
   }
   if (begins_with(r, "X") && r.items.size() == 3) {
     return refused{other_settings(r.items[2].text)};

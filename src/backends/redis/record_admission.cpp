@@ -28,15 +28,14 @@ std::string why_of(const quarantine_mark& mark) {
 
 error record_backend::other_settings(std::string_view theirs) const {
   const std::string_view known = theirs.substr(0, theirs.find(' '));
-  return {errc::misconfigured, node_->settings().node + ": the prefix '" + node_->settings().prefix +
+  return {errc::misconfigured, node_->server() + ": the prefix '" + node_->settings().prefix +
                                    "' is used there with other settings (" + printable(known) + ", here " +
                                    settings_ + "); all who share locks must agree, so take another prefix"};
 }
 
 rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_forgotten) const {
   rejection no;
-  no.why = error(errc::quarantined, node_->settings().node +
-                                        " may have forgotten who holds what: " + why_of(mark) +
+  no.why = error(errc::quarantined, node_->server() + " may have forgotten who holds what: " + why_of(mark) +
                                         ". It gives out no lock until every lease from before is over");
   hold_record stands_for_it;
   stands_for_it.version = {life_of(mark.text), 0};
@@ -49,7 +48,7 @@ rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_
 void record_backend::refuse_for_now(const std::string& marker, callback<void(acquire_answer)> reply) {
   auto mark = parse_quarantine(marker);
   if (!mark) {
-    return reply(unknown{error(errc::protocol_error, node_->settings().node + ": the marker at " + boot_ +
+    return reply(unknown{error(errc::protocol_error, node_->server() + ": the marker at " + boot_ +
                                                          " makes no sense: " + printable(marker))});
   }
   bool news = false;
@@ -110,7 +109,7 @@ answer record_backend::judge_admission(instant sent, outcome&& o) {
     news = !std::exchange(quarantine_, {}).marker.empty();
   }
   if (news) {
-    events_->tell(event_kind::admitted, node_->settings().node + " gives out locks");
+    events_->tell(event_kind::admitted, node_->server() + " gives out locks");
   }
   return a;
 }
@@ -119,7 +118,7 @@ void record_backend::end_quarantine(callback<void(answer)> reply) { admit("", st
 
 result<quarantine_state> record_backend::state_in(std::string_view marker) const {
   quarantine_state state;
-  state.node = node_->settings().node;
+  state.node = node_->server();
   const std::string life = node_->run_id();
   if (const auto mark = parse_quarantine(marker); mark && marker.substr(2).starts_with(life)) {
     state.quarantined = true;

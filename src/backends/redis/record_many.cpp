@@ -77,9 +77,8 @@ struct record_backend::renewing {
       case '1': return done{};
       case '0': return refused{error(errc::lost, "it was released, evicted or given to another")};
       case '2':
-        return unknown{error(errc::misconfigured, by.node_->settings().node +
-                                                      ": what stands at the lock's key is "
-                                                      "no record of cremone any more")};
+        return unknown{error(errc::misconfigured, by.node_->server() + ": what stands at the lock's key is "
+                                                                       "no record of cremone any more")};
       default: return unknown{by.nonsense(record_script::renew, r)};
     }
   }
@@ -212,7 +211,7 @@ void record_backend::scan(std::string cursor, std::string_view count,
                    auto& r = std::get<redis::reply>(o);
                    if (!r.is(kind::list) || r.items.size() != 2 || !r.items[0].is(kind::text) ||
                        !r.items[1].is(kind::list)) {
-                     return reply(redis::nonsense(self->node_->settings().node, "SCAN", r));
+                     return reply(redis::nonsense(self->node_->server(), "SCAN", r));
                    }
                    std::vector<lock_name> names;
                    for (const redis::reply& key : r.items[1].items) {
@@ -270,7 +269,7 @@ void record_backend::scan_on(const std::shared_ptr<listing>& l) {
          if (self->env_->now() >= l->give_up) {
            return l->reply(
                error(errc::timed_out,
-                     self->node_->settings().node +
+                     self->node_->server() +
                          " has more keys than can be looked through in 4.5 s; ask for one lock by name"));
          }
          self->scan_on(l);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A connection to one server that is kept up: opened, greeted (AUTH, SELECT, PING), and when it is lost opened anew,
-// with growing pauses. Decides when to connect and whether who answers is a Redis that lets us in; knows nothing of
-// what is then said on the connection.
+// with growing pauses. Decides when to connect, where to if there are sentinels, and whether who answers is a Redis that
+// lets us in, and then a master; knows nothing of what is then said on the connection.
 #pragma once
 
+#include "backends/redis/finder.hpp"
 #include "backends/redis/resp.hpp"
 #include "backends/redis/settings.hpp"
+#include "backends/redis/whereabouts.hpp"
 #include "base/backoff.hpp"
 #include "base/env.hpp"
 #include "base/transport.hpp"
@@ -16,6 +18,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace cremone::redis {
@@ -41,17 +45,38 @@ class session_user {
   virtual void down(const error& why) = 0;
 };
 
-/// Threads: start and close from any thread, cut on the executor. Everything else happens on the executor.
+/// How to get to a server that only sentinels know. Empty without sentinels.
+struct route {
+  std::shared_ptr<finder> by;       ///< asks them; none: goes along with the one who has
+  std::shared_ptr<whereabouts> to;  ///< where that one is
+};
+
+/// Threads: start and close from any thread. Everything else is on the executor.
 class session : public std::enable_shared_from_this<session> {
  public:
   /// For resolving, connecting, TLS and the greeting together. Longer than any sane handshake, shorter than a person's
   /// patience; who asks meanwhile has a limit of their own.
   static constexpr std::chrono::milliseconds connect_limit{2000};
 
+  /// How often the sentinels are asked while all seems well: one question to one of them. When somebody switches over, the
+  /// old master goes on granting for some ten seconds, until a sentinel comes round to telling it; clients that had
+  /// stayed there and clients that come anew would then use two masters.
+  static constexpr std::chrono::milliseconds check_pause{2000};
+
+  /// Between two doubts: a server that answers nothing gives reason for hundreds a second.
+  static constexpr std::chrono::milliseconds doubt_pause{1000};
+
   session(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to,
-          std::weak_ptr<session_user> user);
+          std::weak_ptr<session_user> user, route by = {});
 
   void start();
+
+  /// For messages: the server at hand, else as the settings name it.
+  [[nodiscard]] std::string server() const;
+
+  /// Something is wrong with this server. If the sentinels say that another one is the master now, this one is given up; without
+  /// sentinels nothing happens.
+  void doubt();
 
   /// Gives this connection up, because of what was or was not received on it, and opens another.
   void cut(const error& why);
@@ -63,16 +88,22 @@ class session : public std::enable_shared_from_this<session> {
   class line;
 
   void connect();
+  void look();
+  void open_at(const endpoint& place);
+  void follow();
   void greet();
   void take(std::string_view bytes);
   [[nodiscard]] bool greeted(const reply& r);
-  void lost(const error& why);
+  [[nodiscard]] bool answered_role(const reply& r);
+  void come_up();
+  void lost(error why);
   void on_timer();
 
   const std::shared_ptr<env> env_;
   const std::shared_ptr<transport> net_;
   const node_settings to_;
   const std::weak_ptr<session_user> user_;
+  const route route_;
 
   std::atomic<bool> closed_ = false;
 
@@ -83,8 +114,13 @@ class session : public std::enable_shared_from_this<session> {
   reply_reader reader_;
   backoff pauses_;
   enum class stage : std::uint8_t { idle, connecting, up } stage_ = stage::idle;
+  std::optional<endpoint> at_;  // where the connection at hand goes, by what sentinels say
+  std::string said_by_;         // which of them
+  std::uint64_t attempt_ = 0;   // answers of sentinels for earlier ones are of no interest
+  std::size_t greetings_ = 0;
   std::size_t greetings_due_ = 0;
   instant up_since_{};
+  instant no_doubt_before_{};
 };
 
 }  // namespace cremone::redis

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +14,9 @@ namespace cremone::redis {
 namespace {
 
 constexpr std::uint16_t default_port = 6379;
+constexpr std::uint16_t default_sentinel_port = 26379;
+constexpr std::size_t most_sentinels = 16;  // a handful is usual; each may cost half a second of silence
+constexpr std::size_t longest_master = 128;
 constexpr int most_databases = 1'000'000;  // servers have 16 by default; they say so when there are fewer
 constexpr std::size_t longest_password = 4096;
 
@@ -33,13 +37,13 @@ std::optional<Number> whole_number(std::string_view text) {
   return n;
 }
 
-result<void> parse_host(const url& u, endpoint& into) {
-  std::string_view rest = u.authority;
-  if (rest.find(',') != std::string_view::npos) {
-    return bad(
-        u.scheme +
-        ":// names one server; a list of them is for redlock://, which this version does not have yet");
-  }
+bool has_sentinels(const url& u) { return u.scheme.ends_with("+sentinel"); }
+
+bool has_tls(const url& u) { return u.scheme.starts_with("rediss"); }
+
+/// One of the hosts in the URL, with its port.
+result<endpoint> parse_host(const url& u, std::string_view rest, std::uint16_t usual_port) {
+  endpoint into;
   if (rest.starts_with('[')) {
     const auto end = rest.find(']');
     if (end == std::string_view::npos) {
@@ -52,18 +56,19 @@ result<void> parse_host(const url& u, endpoint& into) {
     into.host = rest.substr(0, colon);
     rest.remove_prefix(std::min(colon, rest.size()));
   }
+  const std::string example = u.scheme + "://localhost:" + std::to_string(usual_port);
   if (into.host.empty()) {
-    return bad(u.scheme + ":// needs a host, as in " + u.scheme + "://localhost:6379");
+    return bad(u.scheme + ":// needs a host, as in " + example);
   }
-  into.port = default_port;
+  into.port = usual_port;
   if (!rest.empty()) {
     const auto port = rest.starts_with(':') ? whole_number<std::uint16_t>(rest.substr(1)) : std::nullopt;
     if (!port || *port == 0) {
-      return bad("the URL's port must be a number from 1 to 65535, as in " + u.scheme + "://localhost:6379");
+      return bad("the URL's port must be a number from 1 to 65535, as in " + example);
     }
     into.port = *port;
   }
-  return {};
+  return into;
 }
 
 result<int> parse_db(const url& u, std::string_view path) {
@@ -83,43 +88,47 @@ result<int> parse_db(const url& u, std::string_view path) {
 }
 
 /// One line, without its line break.
-result<std::string> read_password(const std::string& file) {
+result<std::string> read_password(const std::string& file, const std::string& by) {
   std::ifstream in(file, std::ios::binary);
   std::string line;
   if (!in || !std::getline(in, line)) {
     return error(errc::misconfigured,
-                 "no password can be read from the file " + printable(file) + " of ?password_file=");
+                 "no password can be read from the file " + printable(file) + " of ?" + by + "=");
   }
   if (!line.empty() && line.back() == '\r') {
     line.pop_back();
   }
   if (line.empty() || line.size() > longest_password) {
-    return error(errc::misconfigured, "the first line of the file " + printable(file) +
-                                          " of ?password_file= is not a password: it has " +
-                                          std::to_string(line.size()) + " bytes");
+    return error(errc::misconfigured, "the first line of the file " + printable(file) + " of ?" + by +
+                                          "= is not a password: it has " + std::to_string(line.size()) +
+                                          " bytes");
   }
   return line;
 }
 
-result<std::string> find_password(const url& u) {
-  const std::string file = option(u, "password_file");
-  const std::string variable = option(u, "password_env");
-  if ((u.password.empty() ? 0 : 1) + (file.empty() ? 0 : 1) + (variable.empty() ? 0 : 1) > 1) {
+/// `whose`: what the options begin with, empty or "sentinel_".
+result<std::string> find_password(const url& u, const std::string& whose, const std::string& in_the_url) {
+  const std::string by_file = whose + "password_file";
+  const std::string by_variable = whose + "password_env";
+  const std::string file = option(u, by_file);
+  const std::string variable = option(u, by_variable);
+  if ((in_the_url.empty() ? 0 : 1) + (file.empty() ? 0 : 1) + (variable.empty() ? 0 : 1) > 1) {
     return bad(
-        "the URL gives more than one password: in itself, by ?password_file= or by ?password_env=; keep one");
+        "the URL gives more than one password: " + std::string(whose.empty() ? "in itself, by ?" : "by ?") +
+        by_file + "= or by ?" + by_variable + "=; keep one");
   }
   if (!file.empty()) {
-    return read_password(file);
+    return read_password(file, by_file);
   }
   if (!variable.empty()) {
     const char* const value = std::getenv(variable.c_str());
     if (value == nullptr || *value == '\0') {
-      return error(errc::misconfigured,
-                   "the environment variable " + printable(variable) + " of ?password_env= is not set");
+      return error(errc::misconfigured, "the environment variable " + printable(variable) + " of ?" +
+                                            by_variable + "= is not set");
     }
     return std::string(value);
   }
-  return u.password;
+  return in_the_url;
 }
 
 result<layout> parse_layout(const url& u) {
@@ -177,6 +186,79 @@ result<void> check_prefix(const std::string& prefix) {
   return {};
 }
 
+result<std::optional<tls_settings>> parse_tls(const url& u) {
+  if (!has_tls(u)) {
+    return std::optional<tls_settings>();
+  }
+  tls_settings tls{.ca_file = option(u, "ca"),
+                   .cert_file = option(u, "cert"),
+                   .key_file = option(u, "key"),
+                   .server_name = option(u, "server_name")};
+  if (tls.cert_file.empty() != tls.key_file.empty()) {
+    return bad("a certificate of our own needs both ?cert= and ?key=");
+  }
+  return std::optional(std::move(tls));
+}
+
+/// What Redis's own documentation allows in the name of a master, and a bound.
+result<std::string> parse_master(const url& u) {
+  const std::string_view name = std::string_view(u.path).substr(u.path.empty() ? 0 : 1);
+  if (name.empty()) {
+    return bad(u.scheme + ":// needs the name that the sentinels have for the master, as in " + u.scheme +
+               "://one,two,three/mymaster");
+  }
+  const bool fine = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  });
+  if (!fine || name.size() > longest_master) {
+    return bad("the master's name in the URL must have 1 to " + std::to_string(longest_master) +
+               " letters, digits, '.', '-' or '_'; the database is given by ?db=");
+  }
+  return std::string(name);
+}
+
+result<void> parse_sentinels(const url& u, const std::optional<tls_settings>& tls, node_settings& into) {
+  sentinel_settings made;
+  for (std::string_view rest = u.authority;;) {
+    const auto comma = rest.find(',');
+    auto one = parse_host(u, rest.substr(0, comma), default_sentinel_port);
+    if (!one) {
+      return one.error();
+    }
+    one->tls = tls;
+    made.at.push_back(std::move(*one));
+    if (comma == std::string_view::npos) {
+      break;
+    }
+    rest.remove_prefix(comma + 1);
+  }
+  if (made.at.size() > most_sentinels) {
+    return bad("the URL names " + std::to_string(made.at.size()) + " sentinels; " +
+               std::to_string(most_sentinels) + " of them are enough");
+  }
+  auto master = parse_master(u);
+  if (!master) {
+    return master.error();
+  }
+  auto password = find_password(u, "sentinel_", "");
+  if (!password) {
+    return password.error();
+  }
+  made.master = std::move(*master);
+  made.user = option(u, "sentinel_user");
+  made.password = std::move(*password);
+  if (!made.user.empty() && made.password.empty()) {
+    return bad("?sentinel_user= needs ?sentinel_password_file= or ?sentinel_password_env=");
+  }
+  into.node = made.master + " via";
+  for (const endpoint& one : made.at) {
+    into.node += (&one == &made.at.front() ? " " : ",") + one.shown();
+  }
+  into.sentinels = std::move(made);
+  return {};
+}
+
 result<void> parse_place(const url& u, node_settings& into) {
   if (u.scheme == "redis+unix") {
     if (!u.authority.empty() || u.path.size() < 2) {
@@ -185,31 +267,48 @@ result<void> parse_place(const url& u, node_settings& into) {
           "redis+unix:///run/redis/redis.sock?layout=classic");
     }
     into.where.path = u.path;
+    into.node = into.where.shown();
     return {};
   }
-  if (auto fine = parse_host(u, into.where); !fine) {
-    return fine;
+  auto tls = parse_tls(u);
+  if (!tls) {
+    return tls.error();
   }
-  if (u.scheme == "rediss") {
-    into.where.tls = tls_settings{.ca_file = option(u, "ca"),
-                                  .cert_file = option(u, "cert"),
-                                  .key_file = option(u, "key"),
-                                  .server_name = option(u, "server_name")};
-    if (into.where.tls->cert_file.empty() != into.where.tls->key_file.empty()) {
-      return bad("a certificate of our own needs both ?cert= and ?key=");
-    }
+  if (has_sentinels(u)) {
+    into.where.tls = *tls;
+    return parse_sentinels(u, *tls, into);
   }
+  if (u.authority.find(',') != std::string::npos) {
+    return bad(u.scheme + ":// names one server; a list of sentinels is for " + u.scheme +
+               "+sentinel://, a list of servers for redlock://, which this version does not have yet");
+  }
+  auto one = parse_host(u, u.authority, default_port);
+  if (!one) {
+    return one.error();
+  }
+  into.where = std::move(*one);
+  into.where.tls = std::move(*tls);
+  into.node = into.where.shown();
   return {};
+}
+
+result<void> check_options(const url& u) {
+  if (has_sentinels(u)) {
+    return has_tls(u) ? u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
+                                      "sentinel_user", "sentinel_password_file", "sentinel_password_env",
+                                      "ca", "cert", "key", "server_name"})
+                      : u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
+                                      "sentinel_user", "sentinel_password_file", "sentinel_password_env"});
+  }
+  return has_tls(u) ? u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
+                                    "ca", "cert", "key", "server_name"})
+                    : u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env"});
 }
 
 }  // namespace
 
 result<node_settings> parse_settings(const url& u) {
-  const bool tls = u.scheme == "rediss";
-  if (auto fine = tls ? u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
-                                      "ca", "cert", "key", "server_name"})
-                      : u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env"});
-      !fine) {
+  if (auto fine = check_options(u); !fine) {
     return fine.error();
   }
   node_settings out;
@@ -221,7 +320,8 @@ result<node_settings> parse_settings(const url& u) {
     return kind.error();
   }
   out.layout = *kind;
-  const auto db = parse_db(u, u.scheme == "redis+unix" ? std::string_view() : std::string_view(u.path));
+  const bool path_is_db = u.scheme != "redis+unix" && !has_sentinels(u);
+  const auto db = parse_db(u, path_is_db ? std::string_view(u.path) : std::string_view());
   if (!db) {
     return db.error();
   }
@@ -235,7 +335,7 @@ result<node_settings> parse_settings(const url& u) {
   if (auto fine = parse_max_ttl(u, out); !fine) {
     return fine.error();
   }
-  auto password = find_password(u);
+  auto password = find_password(u, "", u.password);
   if (!password) {
     return password.error();
   }
@@ -244,7 +344,6 @@ result<node_settings> parse_settings(const url& u) {
   if (!out.user.empty() && out.password.empty()) {
     return bad("the URL names a user and no password; add it, or ?password_file= or ?password_env=");
   }
-  out.node = out.where.shown();
   out.store = u.shown();
   return out;
 }

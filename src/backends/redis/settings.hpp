@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a URL says about one Redis server: where it is, as whom to log in, which database and which keys. Decides what
-// is a proper URL; opens nothing.
+// What a URL says about one Redis server: where it is or who knows that, as whom to log in, which database and which keys.
+// Decides what is a proper URL; opens nothing.
 #pragma once
 
 #include "base/transport.hpp"
@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,17 @@ enum class layout : std::uint8_t {
   classic,  ///< the published lock, shared with other programs
 };
 
+/// Those who know which server is the master, and what they call it.
+struct sentinel_settings {
+  std::vector<endpoint> at;  ///< never empty; in the order of the URL
+  std::string master;
+  std::string user;
+  std::string password;  ///< never to be shown
+};
+
 struct node_settings {
-  endpoint where;
+  endpoint where;  ///< with sentinels only how to speak TLS: they say where
+  std::optional<sentinel_settings> sentinels{};
   redis::layout layout = layout::record;
   std::string user;
   std::string password;  ///< never to be shown
@@ -34,14 +44,16 @@ struct node_settings {
   /// it, so that it is fixed for the usual prefix.
   std::chrono::milliseconds max_ttl{60'000};
 
-  /// For messages: where, without anything that is secret.
+  /// For messages: where, without anything that is secret. With sentinels "mymaster via host:26379", for as long as it is
+  /// not known which server that is.
   std::string node;
   std::string store;  ///< the URL likewise
 };
 
-/// redis://[user[:password]@]host[:port][/db], rediss:// likewise, redis+unix:///path. Options: layout, prefix, max_ttl (with
-/// a prefix of its own), db, password_file, password_env; with TLS also ca, cert, key, server_name. *invalid_argument* or *misconfigured* name
-/// what is wrong.
+/// redis://[user[:password]@]host[:port][/db], rediss:// likewise, redis+unix:///path, and with user and password of the servers
+/// redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/master, rediss+sentinel:// likewise. Options: layout, prefix,
+/// max_ttl (with a prefix of its own), db, password_file, password_env; with TLS also ca, cert, key, server_name; with sentinels
+/// also sentinel_user, sentinel_password_file, sentinel_password_env. *invalid_argument* or *misconfigured* name what is wrong.
 [[nodiscard]] result<node_settings> parse_settings(const url& u);
 
 }  // namespace cremone::redis

@@ -23,10 +23,12 @@ std::string random_name(env& e) {
 
 }  // namespace
 
-wakes::wakes(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to)
+wakes::wakes(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to,
+             std::shared_ptr<whereabouts> follow)
     : env_(std::move(e)),
       net_(std::move(net)),
       to_(to),
+      follow_(std::move(follow)),
       channel_("-" + to.prefix + ":wake:" + random_name(*env_)) {}
 
 void wakes::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hint_sink> sink, bool listened) {
@@ -44,7 +46,7 @@ void wakes::wait(const lock_name& name, const owner_id& owner, std::weak_ptr<hin
     }
     waiting_.insert_or_assign(owner, waiter{name, std::move(sink)});
     if (!session_) {
-      session_ = std::make_shared<session>(env_, net_, to_, weak_from_this());
+      session_ = std::make_shared<session>(env_, net_, to_, weak_from_this(), route{nullptr, follow_});
       fresh = session_;
     }
     note = !listened && listening_;  // it came too late for the note about all the others
@@ -137,7 +139,7 @@ void wakes::note_all() {
 void wakes::received(reply&& r) {
   using kind = reply::kind;
   if (r.is(kind::error)) {
-    const complaint said = understand(r.text, to_.node);
+    const complaint said = understand(r.text, line()->server());
     {
       const std::lock_guard lock(mutex_);
       denied_ = error(said.code, said.detail);
@@ -158,12 +160,13 @@ void wakes::received(reply&& r) {
     }
     return std::exchange(was_lost_, false) ? tell_all() : note_all();
   }
-  std::shared_ptr<session> s;
-  {
-    const std::lock_guard lock(mutex_);
-    s = session_;
-  }
-  s->cut({errc::protocol_error, to_.node + " sent " + shape_of(r) + " where a wake was due"});
+  const auto s = line();
+  s->cut({errc::protocol_error, s->server() + " sent " + shape_of(r) + " where a wake was due"});
+}
+
+std::shared_ptr<session> wakes::line() {
+  const std::lock_guard lock(mutex_);
+  return session_;
 }
 
 void wakes::down(const error& /*why*/) {

@@ -26,7 +26,9 @@ namespace cremone::redis {
 /// Threads: all members from any thread. Waiters are told with no lock held, on the executor or in the calling thread.
 class wakes final : public session_user, public std::enable_shared_from_this<wakes> {
  public:
-  wakes(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
+  /// `follow`: where the command connection is, with sentinels.
+  wakes(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to,
+        std::shared_ptr<whereabouts> follow = nullptr);
 
   /// The channel of this client, which no other has, as the server is told of it: with a '-' before it while nobody listens
   /// yet. The server passes over those who cannot be told, and who is about to listen must not be taken for one who is gone.
@@ -58,6 +60,7 @@ class wakes final : public session_user, public std::enable_shared_from_this<wak
   void received(reply&& r) override;
   void down(const error& why) override;
 
+  [[nodiscard]] std::shared_ptr<session> line();
   void subscribe();
   void called(const owner_id& owner);
   void tell_all();
@@ -66,6 +69,7 @@ class wakes final : public session_user, public std::enable_shared_from_this<wak
   const std::shared_ptr<env> env_;
   const std::shared_ptr<transport> net_;
   const node_settings to_;
+  const std::shared_ptr<whereabouts> follow_;
   const std::string channel_;  // with the '-'
   listening_note note_;
 
