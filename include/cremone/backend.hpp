@@ -76,6 +76,9 @@ class hint_sink {
   hint_sink& operator=(const hint_sink&) = delete;
   virtual ~hint_sink() = default;
   virtual void hint() noexcept = 0;
+
+  /// Its turn is next, after another's has just come: it should look when that one's claim time is over. A hint likewise.
+  virtual void next() noexcept {}
 };
 
 struct acquire_request {

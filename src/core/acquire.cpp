@@ -276,6 +276,11 @@ acquire_action acquire::hint(instant now) noexcept {
   return {};
 }
 
+acquire_action acquire::next(instant now) noexcept {
+  const instant look = later(now, settings_.claim_time);
+  return phase_ == phase::sleeping && look < wake_at_ ? sleep_until(look) : acquire_action{};
+}
+
 acquire_action acquire::tick(instant now) {
   if (over()) {
     return {};

@@ -93,6 +93,10 @@ class acquire {
   [[nodiscard]] acquire_action evicted(instant now, bool in_doubt) noexcept;
 
   [[nodiscard]] acquire_action hint(instant now) noexcept;
+
+  /// Another's turn has come, and ours is the next: look when its claim time is over, if we would sleep for longer.
+  [[nodiscard]] acquire_action next(instant now) noexcept;
+
   [[nodiscard]] acquire_action tick(instant now);
   [[nodiscard]] acquire_action cancel(error why);
 

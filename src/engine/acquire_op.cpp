@@ -56,6 +56,10 @@ void acquire_op::hint() noexcept {
   deliver([](inbox& in) { in.hint = true; });
 }
 
+void acquire_op::next() noexcept {
+  deliver([](inbox& in) { in.next = true; });
+}
+
 void acquire_op::cancel(error why) {
   deliver([&](inbox& in) { in.cancel = std::move(why); });
 }
@@ -104,6 +108,9 @@ void acquire_op::handle(inbox&& news) {
   }
   if (news.hint) {
     perform(machine_.hint(now()));
+  }
+  if (news.next) {
+    perform(machine_.next(now()));
   }
   if (news.tick) {
     perform(machine_.tick(now()));

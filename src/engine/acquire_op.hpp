@@ -23,6 +23,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
 
   void start();
   void hint() noexcept override;
+  void next() noexcept override;
   void cancel(error why);
 
  private:
@@ -30,13 +31,14 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   struct inbox {
     bool start = false;
     bool hint = false;
+    bool next = false;
     bool tick = false;
     std::optional<acquire_answer> answer;
     std::optional<bool> evicted;  // in doubt?
     std::optional<error> cancel;
 
     [[nodiscard]] bool empty() const noexcept {
-      return !start && !hint && !tick && !answer && !evicted && !cancel;
+      return !start && !hint && !next && !tick && !answer && !evicted && !cancel;
     }
   };
 

@@ -101,6 +101,19 @@ TEST(AcquireQueue, LetsOnlyTheFirstTwoWakeForASilentHolder) {
   EXPECT_GE(wake_at_place(50), at(1ms) + waiter_refresh / 2);
 }
 
+TEST(AcquireQueue, LooksAfterTheClaimTimeOfTheOneBeforeItWhenItIsNext) {
+  const std::vector<hold_record> holders = {holder()};
+  acquisition a = trying(without_end());
+  const acquire_action far = a.refused(1ms, busy(holders, 50));
+  ASSERT_GT(far.until, at(100ms) + claim_time);
+  const acquire_action near = a.machine.next(at(100ms));
+  EXPECT_EQ(near.what, kind::sleep);
+  EXPECT_EQ(near.until, at(100ms) + claim_time);
+  EXPECT_EQ(a.machine.next(at(200ms)).what, kind::nothing) << "never later than it would have looked";
+  EXPECT_EQ(a.machine.tick(at(100ms) + claim_time).what, kind::attempt);
+  EXPECT_EQ(a.machine.next(at(1s)).what, kind::nothing) << "it is asking";
+}
+
 TEST(AcquireQueue, SleepsNoLongerThanTheWaitLasts) {
   EXPECT_EQ(pause_after(busy({}, 5), waiting(700ms)), 699ms);
 }

@@ -24,7 +24,9 @@ using ::testing::UnorderedElementsAre;
 class bell final : public hint_sink {
  public:
   void hint() noexcept override { ++rung; }
+  void next() noexcept override { ++warned; }
   int rung = 0;
+  int warned = 0;
 };
 
 owner_id owner(std::uint8_t n) {
@@ -78,6 +80,14 @@ TEST_F(RedisWakes, ReachTheOneThatTheServerNames) {
   call(2);
   EXPECT_EQ(ann_->rung, 0);
   EXPECT_EQ(bob_->rung, 1);
+}
+
+TEST_F(RedisWakes, TellTheOneWhoIsNextThatItIs) {
+  two_wait();
+  wire().say("*3\r\n" + bulk("message") + bulk("channel") + bulk("+" + owner(2).hex()));
+  EXPECT_EQ(bob_->rung, 0);
+  EXPECT_EQ(bob_->warned, 1);
+  EXPECT_EQ(ann_->warned, 0);
 }
 
 TEST_F(RedisWakes, ReachEverybodyWhenTheConnectionListensAgain) {

@@ -85,11 +85,14 @@ void wakes::up(std::shared_ptr<connection> by) {
   by->flush();
 }
 
-void wakes::called(const owner_id& owner) {
+void wakes::called(const owner_id& owner, news what) {
   std::shared_ptr<hint_sink> sink;
   {
     const std::lock_guard lock(mutex_);
     const auto known = waiting_.find(owner);
+    if (known == waiting_.end() && what == news::next) {
+      return;  // it has just asked, and knows its place
+    }
     if (known == waiting_.end()) {
       early_.push_back(owner);
       if (early_.size() > most_early) {
@@ -100,7 +103,7 @@ void wakes::called(const owner_id& owner) {
     sink = known->second.sink.lock();
   }
   if (sink) {
-    sink->hint();
+    what == news::turn ? sink->hint() : sink->next();
   }
 }
 
@@ -148,8 +151,10 @@ void wakes::received(reply&& r) {
   }
   const bool event = r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::text);
   if (event && r.items[0].text == "message" && r.items[2].is(kind::text)) {
-    if (const auto owner = parse_owner(r.items[2].text)) {
-      called(*owner);
+    const std::string_view message = r.items[2].text;
+    const bool next = message.starts_with('+');
+    if (const auto owner = parse_owner(message.substr(next ? 1 : 0))) {
+      called(*owner, next ? news::next : news::turn);
     }
     return;
   }

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -62,7 +63,8 @@ class wakes final : public session_user, public std::enable_shared_from_this<wak
 
   [[nodiscard]] std::shared_ptr<session> line();
   void subscribe();
-  void called(const owner_id& owner);
+  enum class news : std::uint8_t { turn, next };
+  void called(const owner_id& owner, news what);
   void tell_all();
   void note_all();
 

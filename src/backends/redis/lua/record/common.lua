@@ -151,9 +151,8 @@ local function listens(channel, lease_end)
   return count.err or tonumber(count[2]) > 0
 end
 
--- A hint: that it fails must not turn what is done into an error.
-local function tell(owner, channel)
-  redis.pcall('PUBLISH', string.match(channel, '^%-?(.*)$'), owner)
+local function tell(message, channel)
+  redis.pcall('PUBLISH', string.match(channel, '^%-?(.*)$'), message)
 end
 
 -- The first who waits and still counts, its channel, and whether it has just become the first. Those in front who have left are
@@ -176,12 +175,19 @@ local function first_waiter(queue, waiters, asking)
   end
 end
 
--- The lock is free: tells the first who can be told, and it alone.
+-- The lock is free: tells the first who can be told. And the one behind it, with a '+', that it is next: it sees to it that the
+-- first takes its turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error.
 local function wake_first(queue, waiters)
   pcall(function()
     local head, channel = first_waiter(queue, waiters)
-    if head then
-      tell(head, channel)
+    if not head then
+      return
+    end
+    tell(head, channel)
+    local second = redis.call('ZRANGE', queue, 1, 1)[1]
+    local _, lease_end, its_channel = waiter_in(second and redis.call('HGET', waiters, second))
+    if not silent(lease_end) then
+      tell('+' .. second, its_channel)
     end
   end)
 end

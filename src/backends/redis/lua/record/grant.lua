@@ -78,13 +78,32 @@ local function wait(ticket)
 end
 
 local ahead, ticket = my_place()
--- A free lock is kept for the head; after each claim time for one more. So a dead waiter costs the others its claim time and
--- no more, and a mere try overtakes nobody who is alive.
-if not holder and lock.free_since > now then
-  lock.free_since = now  -- the clock was set back
-  redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+
+-- A free lock is kept for the head; who lets its claim time pass is passed over by whoever asks next. So a dead waiter costs
+-- the others its claim time and no more, and a mere try overtakes nobody who is alive.
+local function pass_over_the_late()
+  if lock.free_since > now then  -- the clock was set back
+    lock.free_since = now
+    redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+  end
+  local passed = 0
+  while ahead > 0 and now - lock.free_since >= claim_time and passed < most_skipped do
+    local late = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+    redis.call('ZADD', KEYS[4], text((waiter_in(redis.call('HGET', KEYS[5], late)) or now) + missed), late)
+    lock.free_since = lock.free_since + claim_time
+    ahead = ahead - 1
+    passed = passed + 1
+  end
+  if passed > 0 and ahead > 0 then
+    redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+    wake_first(KEYS[4], KEYS[5])
+  end
 end
-if holder or (ahead > 0 and now - lock.free_since < ahead * claim_time) then
+
+if not holder then
+  pass_over_the_late()
+end
+if holder or ahead > 0 then
   return {0, text(now), ARGV[6] == '1' and wait(ticket) or -1, lock.hold}
 end
 
@@ -96,11 +115,6 @@ if not counter or counter > highest or lock.c > highest then
   return not_ours(KEYS[2])
 end
 if lock.queued == '1' then
-  if ahead > 0 then  -- they had their time
-    for _, late in ipairs(redis.call('ZRANGE', KEYS[4], 0, ahead - 1)) do
-      redis.call('ZADD', KEYS[4], text((waiter_in(redis.call('HGET', KEYS[5], late)) or now) + missed), late)
-    end
-  end
   if ticket then
     redis.call('ZREM', KEYS[4], owner)
     redis.call('HDEL', KEYS[5], owner)
