@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What many leases and many contenders cost on redis:// in the layout `classic`: CPU of keeping 10,000 leases alive, and how
+// What many leases and many contenders cost on redis:// in its layouts: CPU of keeping 10,000 leases alive, and how
 // a lock that eight want all the time goes from hand to hand. Asserts only that what was held was held.
 #include "bench/cpu.hpp"
 #include "bench/redis_server.hpp"
@@ -51,11 +51,11 @@ void keep_leases(benchmark::State& state, client& locks, std::size_t count) {
   }
 }
 
-void redis_held_leases(benchmark::State& state) {
+void redis_held_leases(benchmark::State& state, const char* layout) {
   try {
     const redis_server server;
     const pinned here;
-    client locks = open(server.url()).value();
+    client locks = server.opened(layout);
     keep_leases(state, locks, static_cast<std::size_t>(state.range(0)));
   } catch (const std::exception& failed) {
     state.SkipWithError(failed.what());
@@ -66,7 +66,7 @@ void redis_held_leases(benchmark::State& state) {
 /// from a holder to another who was waiting when it released.
 class contest {
  public:
-  explicit contest(const redis_server& server, int contenders) : url_(server.url()) {
+  contest(const redis_server& server, const char* layout, int contenders) : url_(server.url(layout)) {
     served_.resize(static_cast<std::size_t>(contenders));
   }
 
@@ -119,13 +119,14 @@ std::vector<double> pings(raw_lock& line, int count) {
   return took;
 }
 
-void redis_contended(benchmark::State& state) {
+void redis_contended(benchmark::State& state, const char* layout) {
   try {
     const redis_server server;
     const pinned here;
     raw_lock line(server.port());
     const auto round_trips = pings(line, 20'000);
-    contest eight(server, static_cast<int>(state.range(0)));
+    (void)server.opened(layout);
+    contest eight(server, layout, static_cast<int>(state.range(0)));
     const std::uint64_t before = line.requests_served();
     double seconds = 0;
     for (auto _ : state) {
@@ -153,8 +154,20 @@ void redis_contended(benchmark::State& state) {
   }
 }
 
-BENCHMARK(redis_held_leases)->Arg(10'000)->Iterations(1)->UseManualTime()->Unit(benchmark::kSecond);
-BENCHMARK(redis_contended)->Arg(8)->Iterations(1)->UseManualTime()->Unit(benchmark::kSecond);
+#define CREMONE_BENCH_LAYOUT(layout)                    \
+  BENCHMARK_CAPTURE(redis_held_leases, layout, #layout) \
+      ->Arg(10'000)                                     \
+      ->Iterations(1)                                   \
+      ->UseManualTime()                                 \
+      ->Unit(benchmark::kSecond);                       \
+  BENCHMARK_CAPTURE(redis_contended, layout, #layout)   \
+      ->Arg(8)                                          \
+      ->Iterations(1)                                   \
+      ->UseManualTime()                                 \
+      ->Unit(benchmark::kSecond)
+
+CREMONE_BENCH_LAYOUT(classic);
+CREMONE_BENCH_LAYOUT(record);
 
 }  // namespace
 }  // namespace cremone::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a pair of acquire and release costs on redis:// in the layout `classic`, beside the plainest loop that one can write with
+// What a pair of acquire and release costs on redis:// in its layouts, beside the plainest loop that one can write with
 // hiredis, on the same server in the same run: each round runs one right after the other. Asserts nothing; figures only.
 #include "bench/redis_server.hpp"
 
@@ -170,12 +170,12 @@ void compare(benchmark::State& state, const std::function<measured()>& ours,
 }
 
 /// So many threads, each with a name of its own, over one client; raw: each with a connection of its own.
-void redis_pairs(benchmark::State& state) {
+void redis_pairs(benchmark::State& state, const char* layout) {
   const int threads = static_cast<int>(state.range(0));
   try {
     const redis_server server;
     const pinned here;
-    client locks = open(server.url()).value();
+    client locks = server.opened(layout);
     compare(
         state, [&] { return cremone_pairs(locks, threads); }, [&] { return raw_pairs(server, threads); });
   } catch (const std::exception& failed) {
@@ -184,12 +184,12 @@ void redis_pairs(benchmark::State& state) {
 }
 
 /// So many in flight on one thread of ours; raw: 16 threads with a connection each, which is as fast as that gets.
-void redis_async(benchmark::State& state) {
+void redis_async(benchmark::State& state, const char* layout) {
   constexpr int raw_threads = 16;
   try {
     const redis_server server;
     const pinned here;
-    client locks = open(server.url()).value();
+    client locks = server.opened(layout);
     flight all(locks, static_cast<int>(state.range(0)));
     compare(
         state, [&] { return all.fly(); }, [&] { return raw_pairs(server, raw_threads); });
@@ -198,8 +198,21 @@ void redis_async(benchmark::State& state) {
   }
 }
 
-BENCHMARK(redis_pairs)->Arg(1)->Arg(16)->Iterations(1)->UseManualTime()->Unit(benchmark::kSecond);
-BENCHMARK(redis_async)->Arg(64)->Iterations(1)->UseManualTime()->Unit(benchmark::kSecond);
+#define CREMONE_BENCH_LAYOUT(layout)              \
+  BENCHMARK_CAPTURE(redis_pairs, layout, #layout) \
+      ->Arg(1)                                    \
+      ->Arg(16)                                   \
+      ->Iterations(1)                             \
+      ->UseManualTime()                           \
+      ->Unit(benchmark::kSecond);                 \
+  BENCHMARK_CAPTURE(redis_async, layout, #layout) \
+      ->Arg(64)                                   \
+      ->Iterations(1)                             \
+      ->UseManualTime()                           \
+      ->Unit(benchmark::kSecond)
+
+CREMONE_BENCH_LAYOUT(classic);
+CREMONE_BENCH_LAYOUT(record);
 
 }  // namespace
 }  // namespace cremone::bench

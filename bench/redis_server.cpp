@@ -102,8 +102,16 @@ bool redis_server::answers() const {
   return up;
 }
 
-std::string redis_server::url() const {
-  return "redis://127.0.0.1:" + std::to_string(port_) + "?layout=classic";
+std::string redis_server::url(const std::string& layout) const {
+  return "redis://127.0.0.1:" + std::to_string(port_) + "?layout=" + layout;
+}
+
+client redis_server::opened(const std::string& layout) const {
+  client made = open(url(layout)).value();
+  if (layout == "record") {
+    made.end_quarantine().value();
+  }
+  return made;
 }
 
 raw_lock::raw_lock(int port) : connection_(redisConnect("127.0.0.1", port)) {

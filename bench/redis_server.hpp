@@ -10,8 +10,10 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <cremone/cremone.hpp>
 #include <cstddef>
 #include <cstdint>
+
 #include <memory>
 #include <string>
 
@@ -43,7 +45,10 @@ class redis_server {
   ~redis_server();
 
   [[nodiscard]] int port() const noexcept { return port_; }
-  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::string url(const std::string& layout) const;
+
+  /// A client of this layout; the server gives out locks at once, though it is new.
+  [[nodiscard]] client opened(const std::string& layout) const;
 
  private:
   void start();

@@ -135,6 +135,7 @@ std::optional<lock_record> parse_lock(std::string_view name, std::string_view re
   }
   std::string_view line = cut(record, '\n');
   const std::string_view format = cut(line, ' ');
+  (void)cut(line, ' ');  // whether others wait
   const auto last = number_in(cut(line, ' '));
   if (format != "1" || !last || *last >= fence_token::limit) {
     return std::nullopt;

@@ -11,16 +11,19 @@
 -- Times are the server's, in microseconds. Only the order of those who wait rests on them, and the height of tokens;
 -- never who holds a lock. Every answer carries the time, so that the client notices when the clock was set.
 --
--- A lock is one string: '1 <c> <ticket> <free since> <queued> <dead> <gone>\n<hold>'
---   c         no token at or below it will be given     ticket   the last one given
---   queued    1 when others may be waiting              dead, gone   16 digits each of the last holders and contenders that
+-- A lock is one string: '1 <queued> <c> <ticket> <free since> <dead> <gone>\n<hold>'
+--   queued    1 when others may be waiting, else 0      c        no token at or below it will be given
+--   ticket    the last one given                        dead, gone   16 digits each of the last holders and contenders that
 --                                                       are gone for good: a late request of theirs is turned away
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'
+-- Numbers have 16 digits, so that each stands at a place of its own: string.match and string.format are what a script spends
+-- most of its time with.
 -- It is read whole and written whole, the counter of its bucket with it. A held one never expires; a free one does, when no
 -- request of the dead can be under way any more.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local now_text = time[1] .. string.sub('00000' .. time[2], -6)
 
 local claim_time = 500000        -- the head's time to take a free lock
 local waiter_lease = 30000000    -- who has not asked for so long has left
@@ -31,7 +34,7 @@ local highest = 9007194959773696 -- 2^53 - 2^32: beyond 2^53 one more would be t
 
 -- Never tostring, which rounds to 14 digits.
 local function text(number)
-  return string.format('%.0f', number)
+  return number == now and now_text or string.format('%016.0f', number)
 end
 
 -- Writes down that this life of the server may have forgotten, unless that is known. What stands at the marker's key and is
@@ -41,7 +44,7 @@ local function quarantine(life)
   local known, rest = string.match(marker or '', '^%u (%x+) (.*)$')
   if known ~= life then
     local floor = string.match(rest or '', ' (%d+)$') or '0'
-    marker = 'Q ' .. life .. ' ' .. text(now) .. (marker and ' foreign ' or ' missing ') .. floor
+    marker = 'Q ' .. life .. ' ' .. now_text .. (marker and ' foreign ' or ' missing ') .. floor
     redis.call('SET', KEYS[1], marker)
   end
   return marker
@@ -78,13 +81,13 @@ local function closed(marker)
   local real = life()
   if real ~= run then
     quarantine(real)
-    return {'R', text(now)}
+    return {'R', now_text}
   end
   local state, known, rest = string.match(marker or '', '^(%u) (%x+) (.*)$')
   if state == 'A' and known == run then
-    return {'X', text(now), rest}
+    return {'X', now_text, rest}
   end
-  return {'Q', text(now), quarantine(run)}
+  return {'Q', now_text, quarantine(run)}
 end
 
 -- A key that MGET shows as empty may hold something that is no string. Raises what Redis says to that.
@@ -98,25 +101,30 @@ local function not_ours(key)
   return {err = 'WRONGTYPE ' .. key .. ' is no record of cremone'}
 end
 
+local no_number = '0000000000000000'
+
 local function parse(record)
   if not record then
-    return {c = 0, ticket = 0, free_since = 0, queued = '0', dead = '', gone = '', hold = ''}
+    return {queued = '0', c = no_number, ticket = no_number, free_since = no_number, dead = '', gone = '', hold = ''}
   end
-  local c, ticket, free_since, queued, dead, gone, hold =
-    string.match(record, '^1 (%d+) (%d+) (%d+) (%d) (%x*) (%x*)\n(.*)$')
-  if c then
-    return {c = tonumber(c), ticket = tonumber(ticket), free_since = tonumber(free_since), queued = queued,
-            dead = dead, gone = gone, hold = hold}
+  local space = string.find(record, ' ', 56, true)
+  local line = space and string.find(record, '\n', space, true)
+  if line and string.sub(record, 1, 2) == '1 ' and tonumber(string.sub(record, 5, 20)) then
+    return {queued = string.sub(record, 3, 3), c = string.sub(record, 5, 20), ticket = string.sub(record, 22, 37),
+            free_since = string.sub(record, 39, 54), dead = string.sub(record, 56, space - 1),
+            gone = string.sub(record, space + 1, line - 1), hold = string.sub(record, line + 1)}
   end
 end
 
 local function packed(lock)
-  return '1 ' .. text(lock.c) .. ' ' .. text(lock.ticket) .. ' ' .. text(lock.free_since) .. ' ' .. lock.queued .. ' ' ..
+  return '1 ' .. lock.queued .. ' ' .. lock.c .. ' ' .. lock.ticket .. ' ' .. lock.free_since .. ' ' ..
     lock.dead .. ' ' .. lock.gone .. '\n' .. lock.hold
 end
 
 local function holder_of(lock)
-  return string.match(lock.hold, '^(%x+) (%d+) (%d+) (%a) (%d+)\n')
+  if lock.hold ~= '' then
+    return string.match(lock.hold, '^(%x+) (%d+) (%d+) (%a) (%d+)\n')
+  end
 end
 
 -- The last eight are kept: more requests of those who are gone are not under way at once.

@@ -15,7 +15,7 @@ if not floor then
   return closed(got[1])
 end
 if outdated() then
-  return {'R', text(now)}
+  return {'R', now_text}
 end
 if not got[3] then
   surely_empty(KEYS[3])
@@ -27,11 +27,11 @@ end
 
 local owner = ARGV[2]
 if buried(lock, owner) then
-  return {'D', text(now)}
+  return {'D', now_text}
 end
 local holder, _, _, _, token = holder_of(lock)
 if holder == owner then
-  return {2, text(now), token, text(lock.ticket)}
+  return {2, now_text, token, lock.ticket}
 end
 
 -- Our place among those who count, our ticket if we have one, and whether we were passed over.
@@ -63,12 +63,12 @@ local function wait(ticket)
   if fresh and redis.call('ZCARD', KEYS[4]) >= most_waiters then
     return -1
   end
-  ticket = ticket or math.max(lock.ticket + 1, now)
+  ticket = ticket or math.max(tonumber(lock.ticket) + 1, now)
   redis.call('HSET', KEYS[5], owner,
     text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[7] .. ' ' .. ARGV[4] .. '\n' .. ARGV[8])
   if fresh then
     redis.call('ZADD', KEYS[4], text(ticket), owner)
-    lock.ticket = ticket
+    lock.ticket = text(ticket)
     lock.queued = '1'
     redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
   end
@@ -82,36 +82,37 @@ local ahead, ticket = my_place()
 -- A free lock is kept for the head; who lets its claim time pass is passed over by whoever asks next. So a dead waiter costs
 -- the others its claim time and no more, and a mere try overtakes nobody who is alive.
 local function pass_over_the_late()
-  if lock.free_since > now then  -- the clock was set back
-    lock.free_since = now
-    redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
-  end
+  local free_since = math.min(tonumber(lock.free_since), now)  -- the clock may have been set back
   local passed = 0
-  while ahead > 0 and now - lock.free_since >= claim_time and passed < most_skipped do
+  while ahead > 0 and now - free_since >= claim_time and passed < most_skipped do
     local late = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
     redis.call('ZADD', KEYS[4], text((waiter_in(redis.call('HGET', KEYS[5], late)) or now) + missed), late)
-    lock.free_since = lock.free_since + claim_time
+    free_since = free_since + claim_time
     ahead = ahead - 1
     passed = passed + 1
   end
-  if passed > 0 and ahead > 0 then
+  if ahead > 0 and free_since ~= tonumber(lock.free_since) then
+    lock.free_since = text(free_since)
     redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
-    wake_first(KEYS[4], KEYS[5])
+    if passed > 0 then
+      wake_first(KEYS[4], KEYS[5])
+    end
   end
 end
 
-if not holder then
+if not holder and ahead > 0 then
   pass_over_the_late()
 end
 if holder or ahead > 0 then
-  return {0, text(now), ARGV[6] == '1' and wait(ticket) or -1, lock.hold}
+  return {0, now_text, ARGV[6] == '1' and wait(ticket) or -1, lock.hold}
 end
 
 if not got[2] then
   surely_empty(KEYS[2])
 end
 local counter = tonumber(got[2] or '0')
-if not counter or counter > highest or lock.c > highest then
+local last = tonumber(lock.c)
+if not counter or counter > highest or last > highest then
   return not_ours(KEYS[2])
 end
 if lock.queued == '1' then
@@ -122,14 +123,13 @@ if lock.queued == '1' then
   lock.queued = redis.call('ZCARD', KEYS[4]) > 0 and '1' or '0'
 end
 if not ticket then
-  ticket = math.max(lock.ticket + 1, now)
-  lock.ticket = ticket
+  ticket = math.max(tonumber(lock.ticket) + 1, now)
+  lock.ticket = text(ticket)
 end
 
 -- Grows by every grant. What a server has forgotten is made up for by the clock: the server's, or ours where that is ahead, by
 -- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up.
-lock.c = math.max(lock.c + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000))
-token = text(lock.c)
-lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. token .. '\n' .. ARGV[8]
-redis.call('MSET', KEYS[2], token, KEYS[3], packed(lock))
-return {1, text(now), token, text(ticket)}
+lock.c = text(math.max(last + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
+lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
+redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
+return {1, now_text, lock.c, text(ticket)}

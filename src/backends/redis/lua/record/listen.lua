@@ -5,7 +5,7 @@
 -- Returns {1, time}, {'R', time}
 
 if outdated() then
-  return {'R', text(now)}
+  return {'R', now_text}
 end
 local lock = parse(redis.call('GET', KEYS[2]))
 if not lock then
@@ -21,4 +21,4 @@ end
 if lock.hold == '' then
   wake_first(KEYS[3], KEYS[4])
 end
-return {1, text(now)}
+return {1, now_text}

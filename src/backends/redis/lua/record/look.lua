@@ -5,7 +5,7 @@
 -- Returns {time, marker, number, record, waiters, ...}: the number is that of the lock among those asked for; waiters is a list of
 --         owner, entry, owner, entry, … in the order of their tickets
 
-local answer = {text(now), redis.call('GET', KEYS[1]) or ''}
+local answer = {now_text, redis.call('GET', KEYS[1]) or ''}
 local most = 1000  -- of those who wait, for each lock
 
 local function waiters_of(queue, waiters)

@@ -6,7 +6,7 @@
 -- Returns {1, time} it held or waited, {0, time} it did neither, {'R', time}
 
 if outdated() then
-  return {'R', text(now)}
+  return {'R', now_text}
 end
 local record = redis.call('GET', KEYS[2])
 local lock = parse(record)
@@ -14,30 +14,30 @@ if not lock then
   return not_ours(KEYS[2])
 end
 local owner = ARGV[2]
-local holder = holder_of(lock)
+local holder = lock.hold ~= '' and string.sub(lock.hold, 1, 40)
 local known = 0
 if holder == owner then
   known = 1
-  holder = nil
+  holder = false
   lock.dead = with_tombstone(lock.dead, owner)
   lock.hold = ''
-  lock.free_since = now
+  lock.free_since = now_text
 else
   known = redis.call('HDEL', KEYS[4], owner)
   if known == 1 then
     redis.call('ZREM', KEYS[3], owner)
   end
   if buried(lock, owner) then
-    return {known, text(now)}
+    return {known, now_text}
   end
   lock.gone = with_tombstone(lock.gone, owner)  -- apart, so that those who gave up never push a holder's tombstone out
 end
 if holder then
   redis.call('SET', KEYS[2], packed(lock))
-  return {known, text(now)}
+  return {known, now_text}
 end
 redis.call('SET', KEYS[2], packed(lock), 'PX', ARGV[3])
 if lock.queued == '1' then
   wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
 end
-return {known, text(now)}
+return {known, now_text}

@@ -13,7 +13,7 @@ if not admitted(marker) then
     return why
   end
 elseif outdated() then
-  return {'R', text(now)}
+  return {'R', now_text}
 end
 local lock = parse(redis.call('GET', KEYS[3]))
 local counter = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -22,15 +22,15 @@ if not lock or not counter then
 end
 local holder, seq, _, _, token = holder_of(lock)
 if holder ~= ARGV[2] or seq ~= ARGV[3] then
-  return {0, text(now)}
+  return {0, now_text}
 end
-lock.c = math.max(lock.c, tonumber(token), counter) + 1
+lock.c = text(math.max(tonumber(lock.c), tonumber(token), counter) + 1)
 lock.dead = with_tombstone(lock.dead, holder)
 lock.hold = ''
-lock.free_since = now
-redis.call('SET', KEYS[2], text(lock.c))
+lock.free_since = now_text
+redis.call('SET', KEYS[2], lock.c)
 redis.call('SET', KEYS[3], packed(lock), 'PX', ARGV[4])
 if lock.queued == '1' then
   wake_first(KEYS[4], KEYS[5])
 end
-return {1, text(now)}
+return {1, now_text}

@@ -17,7 +17,7 @@ if not floor then
     return why
   end
 elseif outdated() then
-  return {'R', text(now)}
+  return {'R', now_text}
 end
 
 local count = (#KEYS - 1) / 2
@@ -35,7 +35,7 @@ end
 
 -- Is there room for it, now that this server may have forgotten it?
 local function may_return(lock, owner, token)
-  return not floor and not buried(lock, owner) and token > lock.c and token <= highest
+  return not floor and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
 end
 
 local function renew(i)
@@ -48,7 +48,7 @@ local function renew(i)
   if holder == owner then
     -- A late renewal must not bring an old version back: a version never returns.
     local next = math.max(tonumber(stored) + 1, tonumber(seq))
-    lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. text(next) .. ' ' .. ttl, 1)
+    lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. string.format('%.0f', next) .. ' ' .. ttl, 1)
     put(names[i], packed(lock))
     return 1
   end
@@ -60,11 +60,11 @@ local function renew(i)
   if type(counter) == 'table' then
     return 2
   end
-  lock.c = token
-  lock.hold = owner .. ' ' .. seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. text(token) .. '\n' .. ARGV[#ARGV - 1]
+  lock.c = text(token)
+  lock.hold = owner .. ' ' .. seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. lock.c .. '\n' .. ARGV[#ARGV - 1]
   put(names[i], packed(lock))
   if token > (tonumber(counter or '0') or 0) then
-    put(KEYS[1 + count + i], text(token))
+    put(KEYS[1 + count + i], lock.c)
   end
   return 1
 end
@@ -75,4 +75,4 @@ end
 if #writes > 0 then
   redis.call('MSET', unpack(writes))
 end
-return {table.concat(answers), text(now)}
+return {table.concat(answers), now_text}
