@@ -265,7 +265,10 @@ TEST_F(SentinelFinder, SaysNothingOnceClosed) {
 class RedisFailover : public Sentinels {
  protected:
   RedisFailover() { start(settings_of(3)); }
-  ~RedisFailover() override { line_->close(); }
+  ~RedisFailover() override {
+    line_->close();
+    env_->run_all();
+  }
   RedisFailover(const RedisFailover&) = delete;
   RedisFailover& operator=(const RedisFailover&) = delete;
 
