@@ -13,5 +13,7 @@ namespace cremone::cli {
 [[nodiscard]] outcome list_command(const arguments& given);
 [[nodiscard]] outcome watch_command(const arguments& given);
 [[nodiscard]] outcome release_command(const arguments& given);
+[[nodiscard]] outcome doctor_command(const arguments& given);
+[[nodiscard]] outcome quarantine_command(const arguments& given);
 
 }  // namespace cremone::cli

@@ -33,6 +33,8 @@ constexpr std::array commands = {
     command{"list", list_command, "every lock that is held or waited for"},
     command{"watch", watch_command, "a live view of all locks"},
     command{"release", release_command, "take a lock away from its holder, with --force"},
+    command{"doctor", doctor_command, "is this store a good place for locks?"},
+    command{"quarantine", quarantine_command, "does a server that restarted give out locks again?"},
 };
 
 std::string help_text() {
@@ -45,7 +47,7 @@ std::string help_text() {
       "Commands:\n";
   for (const command& c : commands) {
     if (!c.summary.empty()) {
-      text += "  " + padded(c.name, 10) + std::string(c.summary) + "\n";
+      text += "  " + padded(c.name, 12) + std::string(c.summary) + "\n";
     }
   }
   return text +

@@ -53,7 +53,7 @@ palette colours_for(int fd) {
   if (!is_terminal(fd) || dumb || (no != nullptr && no[0] != '\0')) {
     return {};
   }
-  return {"\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"};
+  return {"\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m", "\x1b[33m"};
 }
 
 extent terminal_size(int fd) noexcept {

@@ -18,6 +18,7 @@ struct palette {
   std::string_view bad{};
   std::string_view dim{};
   std::string_view plain{};
+  std::string_view warning{};
 };
 [[nodiscard]] palette colours_for(int fd);
 

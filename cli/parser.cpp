@@ -59,6 +59,10 @@ parser::parser(const command_text& text) : app_(std::make_unique<CLI::App>()), t
           "the store; else $CREMONE_URL, else the SQLite file of this user. Better no password in it: "
           "redis:// takes it from a file too, with password_file=FILE")
       ->type_name("URL");
+  app_->add_flag("-v,--verbose", verbose_,
+                 text.name == "run"
+                     ? "say who is in the way, also without a terminal, and what happens to the store"
+                     : "say what happens to the store, on standard error");
 }
 
 parser::~parser() = default;
@@ -81,6 +85,11 @@ void parser::add_json() { app_->add_flag("--json", json_, "print JSON, for progr
 void parser::add_name() {
   wants_name_ = true;
   app_->add_option("name", name_, "the lock");
+}
+
+void parser::add_url() {
+  takes_url_ = true;
+  app_->add_option("store", url_word_, "the store");
 }
 
 int parser::refuse(const std::string& why) const {
@@ -111,6 +120,9 @@ std::optional<int> parser::parse(const arguments& given) {
   if (!password_in(name_).empty()) {  // names are shown to everybody, and kept in the store
     return refuse("a URL with a password is no name for a lock; put --url before it");
   }
+  if (takes_url_ && was_given("store") && was_given("--url")) {
+    return refuse("one URL only: with --url or without");
+  }
   return std::nullopt;
 }
 
@@ -140,20 +152,28 @@ std::optional<int> parser::check_leftovers(const arguments& given) const {
 }
 
 result<client> parser::open_store() const {
-  const bool given = was_given("--url");
+  const bool word = takes_url_ && was_given("store");
+  const bool given = word || was_given("--url");
   const char* const variable = std::getenv("CREMONE_URL");
   const std::string from_environment = variable == nullptr ? "" : variable;
-  if (given &&
-      url_.empty()) {  // a script's variable that is not set: the default would be the wrong store, in silence
-    return error(errc::invalid_argument, "--url is empty; leave it out for the default store");
+  const std::string& url = word ? url_word_ : given ? url_ : from_environment;
+  if (given && url.empty()) {
+    // A script's variable that is not set: the default would be the wrong store, in silence.
+    return error(errc::invalid_argument,
+                 std::string(word ? "the URL" : "--url") + " is empty; leave it out for the default store");
   }
-  const std::string& url = given ? url_ : from_environment;
   if (url.starts_with("memory:")) {
     return error(
         errc::misconfigured,
         "memory:// holds within one process; a command needs a store between processes, as sqlite:// is");
   }
-  auto opened = open(url);
+  open_options options;
+  if (verbose_) {
+    options.on_event = [](const store_event& e) {
+      complain(std::string(to_string(e.what)) + ": " + e.message);
+    };
+  }
+  auto opened = open(url, std::move(options));
   if (!opened && !given && !url.empty()) {
     return error(opened.error().code(), opened.error().detail() + " (the URL is from CREMONE_URL)");
   }

@@ -51,7 +51,7 @@ class parser {
   parser& operator=(const parser&) = delete;
   ~parser();
 
-  /// `names`: "-v,--verbose".
+  /// `names`: "-E,--conflict-exit-code".
   void add_flag(const std::string& names, bool& to, const std::string& about);
   /// `value`: what the help calls it, "TEXT".
   void add_text(const std::string& names, const std::string& value, std::string& to,
@@ -60,6 +60,8 @@ class parser {
   void add_json();
   /// The lock's name, which must be there: parse() sees to it.
   void add_name();
+  /// The store's URL may stand as a word of its own, instead of --url.
+  void add_url();
 
   /// Takes the words apart. A status means that this is the end: help was asked for and printed, or something is
   /// wrong and was complained about.
@@ -67,13 +69,16 @@ class parser {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
+  /// Every command has --verbose.
+  [[nodiscard]] bool verbose() const noexcept { return verbose_; }
 
   // After parse(), of an option that was added. `option`: one of its names.
   [[nodiscard]] bool was_given(const std::string& option) const;
   /// Nothing when it was not given.
   [[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration(const std::string& option) const;
 
-  /// Opens the store of --url, of CREMONE_URL, or the default one.
+  /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose what happens to it is told on standard
+  /// error, a line each.
   [[nodiscard]] result<client> open_store() const;
 
  private:
@@ -83,9 +88,12 @@ class parser {
   std::unique_ptr<CLI::App> app_;
   command_text text_;
   std::string url_;
+  std::string url_word_;  // the same without --url
   std::string name_;
   bool json_ = false;
+  bool verbose_ = false;
   bool wants_name_ = false;
+  bool takes_url_ = false;
 };
 
 }  // namespace cremone::cli

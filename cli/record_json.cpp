@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/record_json.hpp"
 
+#include "cli/finding_text.hpp"
 #include "cli/record_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -94,6 +95,32 @@ std::string change_json(const change& c, wall_time now) {
     value["token"] = c.token.value();
   }
   return line(value);
+}
+
+std::string findings_json(const std::vector<finding>& all, const std::string& store) {
+  json list = json::array();
+  for (const finding& f : all) {
+    list.push_back({{"node", f.node},
+                    {"subject", f.subject},
+                    {"verdict", to_string(f.verdict)},
+                    {"value", text_or_null(f.value)},
+                    {"reason", f.reason}});
+  }
+  return line({{"store", store}, {"overall", to_string(overall(all))}, {"findings", std::move(list)}});
+}
+
+std::string quarantine_json(const std::vector<quarantine_state>& all, const std::string& store, bool ended) {
+  json list = json::array();
+  for (const quarantine_state& q : all) {
+    list.push_back({{"node", q.node},
+                    {"quarantined", q.quarantined},
+                    {"left_ms", q.left ? json(q.left->count()) : json()},
+                    {"why", text_or_null(q.why)}});
+  }
+  return line({{"store", store},
+               {"quarantined", any_quarantined(all)},
+               {"ended", ended},
+               {"servers", std::move(list)}});
 }
 
 }  // namespace cremone::cli

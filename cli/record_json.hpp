@@ -6,6 +6,7 @@
 
 #include "cli/changes.hpp"
 
+#include <cremone/finding.hpp>
 #include <cremone/record.hpp>
 
 #include <cstddef>
@@ -32,5 +33,14 @@ namespace cremone::cli {
 /// {"time", "event", "name", "host", "pid", "user", "label", "since", "token"}; without a token for waiters
 /// and where the store does not know it. User and since are null where they are not known.
 [[nodiscard]] std::string change_json(const change& c, wall_time now);
+
+/// {"store", "overall", "findings": [{"node", "subject", "verdict", "value", "reason"}]}. "value" is null where nothing was
+/// found out.
+[[nodiscard]] std::string findings_json(const std::vector<finding>& all, const std::string& store);
+
+/// {"store", "quarantined", "ended", "servers": [{"node", "quarantined", "left_ms", "why"}]}. "quarantined": any of them;
+/// "ended": by this command. "left_ms" is null where nobody on this machine has watched it, "why" where there is no reason.
+[[nodiscard]] std::string quarantine_json(const std::vector<quarantine_state>& all, const std::string& store,
+                                          bool ended);
 
 }  // namespace cremone::cli

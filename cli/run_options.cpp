@@ -57,7 +57,6 @@ run_line::run_line() : parser_(text) {
                        "no longer than this; SIGTERM comes one grace before (default: no limit)");
   parser_.add_duration(
       "--grace", "between SIGTERM and SIGKILL when the lock is lost (default: a sixth of ttl or max-hold)");
-  parser_.add_flag("-v,--verbose", options_.verbose, "say who is in the way, also without a terminal");
 }
 
 std::optional<int> run_line::parse(const arguments& given) {
@@ -69,6 +68,7 @@ std::optional<int> run_line::parse(const arguments& given) {
     return status::usage;
   }
   options_.name = parser_.name();
+  options_.verbose = parser_.verbose();
   options_.command = given.after;
   if (const auto fine = read_values(); !fine) {
     return report(fine.error());

@@ -3,7 +3,7 @@
 
 #include "fuzz/talkative_server.hpp"
 
-#include "backends/redis/backend.hpp"
+#include "backends/redis/classic.hpp"
 #include "backends/redis/errors.hpp"
 #include "backends/redis/resp.hpp"
 #include "backends/redis/value.hpp"
@@ -101,7 +101,8 @@ class conversation {
     to.store = "redis://server:6379";
     env_ = std::make_shared<test::manual_env>();
     server_ = std::make_shared<talkative_server>(env_, std::move(m));
-    backend_ = std::make_shared<redis::classic_backend>(env_, server_, to);
+    backend_ =
+        std::make_shared<redis::classic_backend>(env_, server_, to, std::make_shared<const event_hub>());
     request_.name = "lock";
     request_.owner = owner_id({1, 2, 3});
     request_.ttl = 30s;

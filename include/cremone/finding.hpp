@@ -4,6 +4,8 @@
 // programs to read.
 #pragma once
 
+#include <cremone/record.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -40,6 +42,9 @@ struct quarantine_state {
   std::string why;  ///< why it is, or was last
   /// How long still, counted from when this machine saw it first. Empty: not known, since nobody here has watched it.
   std::optional<std::chrono::milliseconds> left{};
+  /// Names this quarantine, and how long it lasts in all.
+  hold_version version{};
+  std::chrono::milliseconds length{};
 };
 
 }  // namespace cremone

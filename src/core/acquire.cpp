@@ -114,21 +114,8 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   }
 
   instant ripe = instant::max();
-  if (settings_.observed_takeover && r.why.code() == errc::busy) {
-    watch(now, r.holders);
-    seen.forget_all_but(settings_.name, r.holders);
-    for (const hold_record& holder : r.holders) {
-      const instant from = ripe_at(holder, seen.note(settings_.name, holder, now));
-      if (tried_to_evict_ == holder.version) {
-        continue;  // it is still there; ask again after a pause, not in a busy loop
-      }
-      if (now >= from) {
-        phase_ = phase::evicting;
-        tried_to_evict_ = holder.version;
-        return {.what = kind::evict, .victim = holder.version};
-      }
-      ripe = std::min(ripe, from);
-    }
+  if (auto evict = evict_if_ripe(now, r, seen, ripe)) {
+    return std::move(*evict);
   }
   if (one_try()) {
     return fail(r.why);
@@ -138,12 +125,37 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   }
   if (r.why.code() != errc::busy) {
     const nanoseconds advice = r.retry_after.value_or(milliseconds{0});
-    return wait_or_fail(now, now + std::max(advice, pauses_.pause()));
+    return wait_or_fail(now, std::min(ripe, now + std::max(advice, pauses_.pause())));
   }
   if (r.place.value_or(0) > 1) {
     ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
   }
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// Those in the way who have been silent for long enough, one after the other. The quarantine of a server is one of them.
+std::optional<acquire_action> acquire::evict_if_ripe(instant now, const refusal& r, observations& seen,
+                                                     instant& ripe) {
+  const bool quarantined = r.why.code() == errc::quarantined;
+  if (!settings_.observed_takeover || (!quarantined && r.why.code() != errc::busy)) {
+    return std::nullopt;
+  }
+  const lock_name& name = quarantined ? quarantine_name() : settings_.name;
+  watch(now, r.holders);
+  seen.forget_all_but(name, r.holders);
+  for (const hold_record& holder : r.holders) {
+    const instant from = ripe_at(holder, seen.note(name, holder, now));
+    if (tried_to_evict_ == holder.version) {
+      continue;  // it is still there; ask again after a pause, not in a busy loop
+    }
+    if (now >= from || (quarantined && r.may_end_at_once)) {
+      phase_ = phase::evicting;
+      tried_to_evict_ = holder.version;
+      return acquire_action{.what = kind::evict, .victim = holder.version};
+    }
+    ripe = std::min(ripe, from);
+  }
+  return std::nullopt;
 }
 
 /// What a refusal says, beyond that it is one.
@@ -188,7 +200,11 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
   }
   if (*r.place > 0) {  // each one ahead has the claim time, should the lock be free by now
     const auto ahead = static_cast<std::int64_t>(std::min<std::size_t>(*r.place, 1000));
-    return std::min<nanoseconds>(settings_.claim_time * ahead, settings_.waiter_refresh);
+    if (settings_.claim_time * ahead < settings_.waiter_refresh) {
+      return settings_.claim_time * ahead;
+    }
+    // Those far behind come at moments of their own: if all before them are dead, one of them notices soon.
+    return spread_.between(settings_.waiter_refresh / 2, settings_.waiter_refresh);
   }
   nanoseconds pause = longest_head_pause;
   for (const hold_record& holder : r.holders) {

@@ -45,6 +45,8 @@ struct refusal {
   std::span<const hold_record> holders;
   std::optional<std::size_t> place;
   std::optional<std::chrono::milliseconds> retry_after;
+  /// *quarantined*: it need not be watched for its whole time.
+  bool may_end_at_once = false;
 };
 
 /// What the engine must do next.
@@ -114,6 +116,8 @@ class acquire {
   [[nodiscard]] acquire_action give_up();
   [[nodiscard]] bool out_of_time(instant now) const noexcept;
   void take_note(instant now, const refusal& r);
+  [[nodiscard]] std::optional<acquire_action> evict_if_ripe(instant now, const refusal& r, observations& seen,
+                                                            instant& ripe);
   void watch(instant now, std::span<const hold_record> holders);
   [[nodiscard]] instant ripe_at(const hold_record& holder, instant by_the_table);
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;

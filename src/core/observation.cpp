@@ -8,6 +8,11 @@
 
 namespace cremone::core {
 
+const lock_name& quarantine_name() {
+  static const lock_name name("\x01quarantine");  // no caller's name has control characters
+  return name;
+}
+
 instant observations::note(const lock_name& name, const hold_record& hold, instant now) {
   const key k{name, hold.version.owner};
   auto found = seen_.find(k);

@@ -20,6 +20,9 @@
 
 namespace cremone::core {
 
+/// A server's quarantine is watched like a silent hold: by nobody, on a lock that nobody can ask for.
+[[nodiscard]] const lock_name& quarantine_name();
+
 /// What one client has seen of all holders, for those who try, go away and come again. One who waits remembers by
 /// itself whom it has seen.
 class observations {

@@ -118,16 +118,24 @@ core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
   }
   if (auto* no = std::get_if<rejection>(&a)) {
     last_no_ = std::move(*no);
-    if (!recalled_ && last_no_.why == errc::busy) {
-      engine_->holders().recall(request_.name, last_no_.holders, now);
-      recalled_ = true;
-    }
-    return engine_->holders().with_table([&](core::observations& seen) {
-      return machine_.refused(now, {last_no_.why, last_no_.holders, last_no_.place, last_no_.retry_after},
-                              seen);
-    });
+    return on_refusal(now);
   }
   return machine_.unknown(now, std::get<unknown>(a).why);
+}
+
+core::acquire_action acquire_op::on_refusal(instant now) {
+  lookout& known = engine_->holders();
+  const bool quarantined = last_no_.why == errc::quarantined;
+  bool& recalled = quarantined ? recalled_quarantine_ : recalled_;
+  if (!recalled && (quarantined || last_no_.why == errc::busy)) {
+    known.recall(quarantined ? core::quarantine_name() : request_.name, last_no_.holders, now);
+    recalled = true;
+  }
+  const bool at_once = quarantined && last_no_.nothing_forgotten && !known.ever_open();
+  return known.with_table([&](core::observations& seen) {
+    return machine_.refused(
+        now, {last_no_.why, last_no_.holders, last_no_.place, last_no_.retry_after, at_once}, seen);
+  });
 }
 
 void acquire_op::perform(const core::acquire_action& action) {
@@ -160,8 +168,23 @@ void acquire_op::send_attempt(const core::acquire_action& action) {
 void acquire_op::send_evict(const core::acquire_action& action) {
   victim_ = action.victim;
   engine_->store().evict(request_.name, victim_, [self = shared_from_this()](const answer& a) {
+    if (std::holds_alternative<done>(a)) {
+      self->report_eviction();
+    }
     self->deliver([&](inbox& in) { in.evicted = std::holds_alternative<unknown>(a); });
   });
+}
+
+/// While the eviction's answer is on its way nobody else touches what was refused last. The store tells of a quarantine that
+/// has ended by itself.
+void acquire_op::report_eviction() {
+  const auto victim = std::find_if(last_no_.holders.begin(), last_no_.holders.end(),
+                                   [&](const hold_record& h) { return h.version == victim_; });
+  if (last_no_.why == errc::busy && victim != last_no_.holders.end()) {
+    engine_->events().tell(event_kind::evicted, "lock '" + request_.name.str() + "' was taken over from " +
+                                                    describe_owner(victim->owner) +
+                                                    ", silent for its ttl of " + describe_time(victim->ttl));
+  }
 }
 
 /// Lets close() find us from now on; false, and all is over, if that has begun already.
@@ -198,6 +221,7 @@ void acquire_op::withdraw() {
 }
 
 void acquire_op::succeed(const core::acquire_action& action) {
+  engine_->gave_out();
   engine_->holders().with_table([&](core::observations& seen) { seen.forget(request_.name); });
   const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase(),
                                   max_hold_};
@@ -212,8 +236,9 @@ void acquire_op::succeed(const core::acquire_action& action) {
 
 void acquire_op::fail(const error& why) {
   error told = explained(why);
-  if (!last_no_.holders.empty()) {
-    engine_->holders().leave(request_.name, now());  // before the caller hears of it, who may exit then
+  if (!last_no_.holders.empty()) {  // before the caller hears of it, who may exit then
+    engine_->holders().leave(last_no_.why == errc::quarantined ? core::quarantine_name() : request_.name,
+                             now());
   }
   finish(std::move(told));
 }
@@ -238,7 +263,8 @@ std::optional<std::chrono::nanoseconds> acquire_op::silence() {
     return std::nullopt;
   }
   const auto first = engine_->holders().with_table([&](const core::observations& seen) {
-    return seen.since(request_.name, last_no_.holders.front().version);
+    const lock_name& name = last_no_.why == errc::quarantined ? core::quarantine_name() : request_.name;
+    return seen.since(name, last_no_.holders.front().version);
   });
   return first ? std::optional(now() - *first) : std::nullopt;
 }

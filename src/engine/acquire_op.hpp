@@ -45,6 +45,8 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   void drain();
   void handle(inbox&& news);
   [[nodiscard]] core::acquire_action on_answer(acquire_answer&& a);
+  [[nodiscard]] core::acquire_action on_refusal(instant now);
+  void report_eviction();
   void perform(const core::acquire_action& action);
   void send_attempt(const core::acquire_action& action);
   void send_evict(const core::acquire_action& action);
@@ -73,7 +75,8 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   grant granted_;
   rejection last_no_{
       .why = error(errc::unreachable)};  // for the message; until there is one, nobody was reached
-  bool recalled_ = false;                // what earlier processes saw is in the table
+  bool recalled_ = false;                // what earlier processes saw of the holders is in the table
+  bool recalled_quarantine_ = false;     // and of the server's quarantine
   bool registered_ = false;
   std::unique_ptr<timer> timer_;
 };

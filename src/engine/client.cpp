@@ -153,8 +153,14 @@ result<std::vector<quarantine_state>> client::quarantine() const {
   if (auto no = unreadable(engine_)) {
     return *no;
   }
-  return ask<std::vector<quarantine_state>>(
+  auto all = ask<std::vector<quarantine_state>>(
       *engine_, [&](auto reply) { engine_->store().quarantine(std::move(reply)); });
+  if (all) {
+    for (quarantine_state& one : *all) {
+      engine_->watch_quarantine(one);
+    }
+  }
+  return all;
 }
 
 result<void> client::end_quarantine() const {

@@ -40,7 +40,22 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
   return text;
 }
 
+/// How long it still takes, as this machine has seen it.
+std::string quarantine_words(const rejection& no, std::optional<std::chrono::nanoseconds> seen) {
+  std::string text = no.why.detail();
+  if (no.holders.size() == 1) {
+    const auto left =
+        std::chrono::nanoseconds(no.holders.front().ttl) - seen.value_or(std::chrono::nanoseconds(0));
+    text += ", " + shown(std::chrono::floor<std::chrono::microseconds>(left)) +
+            " from now; `cremone quarantine` shows it, and can end it";
+  }
+  return text;
+}
+
 std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::nanoseconds> silent) {
+  if (no.why == errc::quarantined) {
+    return "is not given out: " + quarantine_words(no, silent);
+  }
   if (no.holders.empty() && no.why == errc::unreachable) {
     return "was asked for, and the store has not answered";
   }
@@ -103,6 +118,7 @@ error describe_failure(const error& why, const acquire_request& request, const r
     case errc::busy: return {errc::busy, lock + " " + who_is_in_the_way(last_no, silent)};
     case errc::timed_out:
       return {errc::timed_out, lock + " " + who_is_in_the_way(last_no, silent) + "; waited " + waited};
+    case errc::quarantined: return {errc::quarantined, lock + " " + who_is_in_the_way(last_no, silent)};
     case errc::cancelled: return {errc::cancelled, lock + ": " + why.detail() + "; waited " + waited};
     default: return {why.code(), lock + ": " + why.detail() + " (after " + waited + ")"};
   }

@@ -5,6 +5,7 @@
 #include "engine/acquire_op.hpp"
 #include "engine/release_op.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -36,7 +37,36 @@ engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::uniq
       events_(std::move(events)),
       leases_(std::make_shared<keeper>(env_, store_)),
       phase_(random_phase(*env_)),
-      holders_(traits_, std::move(seen)) {}
+      holders_(traits_, std::move(seen)),
+      sweeper_(traits_.sweeps ? std::make_shared<sweeper>(*env_, *store_, holders_, *events_) : nullptr) {}
+
+void engine::watch_quarantine(quarantine_state& state) {
+  if (!state.quarantined || state.version == hold_version{}) {
+    return;  // it begins when somebody asks for a lock
+  }
+  hold_record stands_for_it;
+  stands_for_it.version = state.version;
+  stands_for_it.ttl = state.length;
+  const instant now = env_->now();
+  const lock_name& name = core::quarantine_name();
+  holders_.recall(name, {&stands_for_it, 1}, now);
+  const instant over =
+      holders_.with_table([&](core::observations& table) { return table.note(name, stands_for_it, now); });
+  holders_.leave(name, now);
+  state.left = std::chrono::ceil<std::chrono::milliseconds>(std::max(over - now, instant::duration(0)));
+}
+
+void engine::gave_out() {
+  if (seen_open_ || seen_open_.exchange(true)) {
+    return;
+  }
+  if (traits_.quarantines) {
+    holders_.saw_open(env_->now());
+  }
+  if (sweeper_) {
+    sweeper_->start(weak_from_this(), phase_);
+  }
+}
 
 error engine::not_at_home() const {
   return {errc::unsupported, "this client was opened by process " + std::to_string(me_.pid) +
@@ -159,6 +189,10 @@ void engine::close() noexcept {
   }
   for (const auto& h : leases_->close()) {
     release(h->name, h->owner, close_grace, [](const result<void>&) {});
+  }
+  if (sweeper_ && seen_open_) {
+    ++under_way_;
+    sweeper_->finish([self = shared_from_this()] { self->finished(); });
   }
 
   {

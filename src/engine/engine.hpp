@@ -9,6 +9,7 @@
 #include "base/process.hpp"
 #include "engine/keeper.hpp"
 #include "engine/lookout.hpp"
+#include "engine/sweeper.hpp"
 
 #include <cremone/backend.hpp>
 #include <cremone/client.hpp>
@@ -73,6 +74,12 @@ class engine : public std::enable_shared_from_this<engine> {
   [[nodiscard]] owner_id fresh_owner() noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_; }
 
+  /// Says how long it still takes; whoever asks has seen it from now on.
+  void watch_quarantine(quarantine_state& state);
+
+  /// A lock was granted.
+  void gave_out();
+
   /// Waiting acquires register, so that close() can end them. False once closed.
   [[nodiscard]] bool register_waiting(const std::shared_ptr<acquire_op>& op);
   void unregister_waiting(const std::shared_ptr<acquire_op>& op) noexcept;
@@ -82,7 +89,7 @@ class engine : public std::enable_shared_from_this<engine> {
   void finished(const std::shared_ptr<release_op>& op) noexcept;
 
  private:
-  /// Counts one acquisition or release among those under way, for as long as it lives or, once handed over, until the
+  /// Counts one acquisition, release or sweep among those under way, for as long as it lives or, once handed over, until the
   /// operation says finished().
   class activity {
    public:
@@ -113,6 +120,8 @@ class engine : public std::enable_shared_from_this<engine> {
       phase_;  // of this client's renewals, so that many clients do not renew at once
 
   lookout holders_;
+  std::atomic<bool> seen_open_ = false;
+  const std::shared_ptr<sweeper> sweeper_;  // null where nothing needs to be swept
 
   std::atomic<bool> closed_ = false;
   std::atomic<std::size_t> under_way_ = 0;  // acquisitions and releases

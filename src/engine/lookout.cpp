@@ -3,6 +3,8 @@
 
 #include "core/sighting.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -54,6 +56,69 @@ void lookout::leave(const lock_name& name, instant now) {
   if (!unwritten_.empty() && soon_enough && !closing_) {
     write(now);
   }
+}
+
+namespace {
+
+// Notes that are about no hold have names that no lock can have, and what they say in the place of the owner.
+const lock_name open_note("\x01open");
+const lock_name sweep_note("\x01sweep");
+
+}  // namespace
+
+/// The only note of this name, from now on.
+void lookout::keep_note(const lock_name& name, const owner_id& content, instant now) {
+  hold_record note;
+  note.version = {content, 0};
+  with_table([&](core::observations& table) {
+    table.forget(name);
+    (void)table.note(name, note, now);
+  });
+  leave(name, now);
+}
+
+void lookout::saw_open(instant now) {
+  const bool known = ever_open();
+  {
+    const std::lock_guard lock(file_mutex_);
+    open_ = true;
+  }
+  if (!known) {
+    keep_note(open_note, owner_id{}, now);
+  }
+}
+
+bool lookout::ever_open() {
+  const std::lock_guard lock(file_mutex_);
+  if (open_ || !file_) {
+    return open_;
+  }
+  const auto notes = file_->look();
+  return std::any_of(notes.begin(), notes.end(), [&](const core::sighting& note) {  // on whatever clock
+    return note.from.store == store_ && note.name == open_note;
+  });
+}
+
+std::uint64_t lookout::sweep_cursor() {
+  const std::lock_guard lock(file_mutex_);
+  std::uint64_t cursor = 0;
+  if (file_) {
+    instant latest = instant::min();
+    for (const core::sighting& note : file_->look()) {
+      if (note.from == core::vantage{file_->clock(), store_} && note.name == sweep_note &&
+          note.first > latest) {
+        latest = note.first;
+        std::memcpy(&cursor, note.version.owner.raw().data(), sizeof cursor);
+      }
+    }
+  }
+  return cursor;
+}
+
+void lookout::set_sweep_cursor(std::uint64_t cursor, instant now) {
+  owner_id::bytes content{};
+  std::memcpy(content.data(), &cursor, sizeof cursor);
+  keep_note(sweep_note, owner_id(content), now);
 }
 
 /// With the file's mutex held.

@@ -14,6 +14,7 @@
 #include <cremone/types.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -43,12 +44,24 @@ class lookout {
   /// An acquire of this lock gives up: what was seen of its holders is for the next who comes. May write the file.
   void leave(const lock_name& name, instant now);
 
+  /// The store has given out a lock: should it one day have forgotten that, it has forgotten something. May read and write
+  /// the file.
+  void saw_open(instant now);
+
+  /// Has any process of this machine ever seen that, as far as is known?
+  [[nodiscard]] bool ever_open();
+
+  /// Where the next who sweeps the store goes on.
+  [[nodiscard]] std::uint64_t sweep_cursor();
+  void set_sweep_cursor(std::uint64_t cursor, instant now);
+
   /// The client closes: from now on leave() only notes, and this writes what is left.
   void closing() noexcept;
   void leave_the_rest(instant now) noexcept;
 
  private:
   void write(instant now);
+  void keep_note(const lock_name& name, const owner_id& content, instant now);
 
   std::mutex table_mutex_;
   core::observations table_;
@@ -59,6 +72,7 @@ class lookout {
   std::set<lock_name> unwritten_;  // locks of which more was seen than the file has
   instant last_try_ = instant::min();
   bool closing_ = false;
+  bool open_ = false;  // this client has seen it give out locks
 };
 
 }  // namespace cremone::detail

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST_F(Tool, HelpTeachesWithExamples) {
-  for (const std::string command : {"run", "who", "list", "watch", "release"}) {
+  for (const std::string command : {"run", "who", "list", "watch", "release", "doctor", "quarantine"}) {
     const auto end = cremone({command, "--help"});
     EXPECT_EQ(end.code, 0);
     EXPECT_THAT(end.out, HasSubstr("Usage: cremone " + command));

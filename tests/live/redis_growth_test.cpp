@@ -3,6 +3,7 @@
 // What must not grow: descriptors, memory and keys, over a thousand reconnects and a million acquisitions.
 #include "live/redis_fixture.hpp"
 #include "support/crowd.hpp"
+#include "support/sanitized.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <cremone/async.hpp>
@@ -16,14 +17,6 @@
 #include <latch>
 #include <memory>
 #include <stop_token>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CREMONE_TEST_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CREMONE_TEST_SANITIZED
-#endif
-#endif
 
 namespace cremone::test {
 

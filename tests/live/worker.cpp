@@ -6,6 +6,8 @@
 //   worker URL share NAME FILE N      the same beside programs that are not cremone; says how often it had to wait
 //   worker URL once NAME            takes a lock, leaves it and returns from main
 //   worker URL cycle NAME N         takes a lock and leaves it, N times, without a pause
+//   worker URL crowd NAME N R       N threads, each of which takes the lock R times, or until told to stop with R = 0, and says
+//                                   its label, its token and the time in microseconds after each
 //   worker URL churn NAME           takes, renews and leaves locks until it is killed
 #include <cremone/cremone.hpp>
 
@@ -13,13 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <iostream>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -176,6 +181,40 @@ int churn(cremone::client& locks, const std::string& name) {
   }
 }
 
+/// Says what it got before it gives it back, so that the order of the lines is the order of the grants.
+int crowd(cremone::client& locks, const std::string& name, int threads, int rounds) {
+  std::mutex output;
+  std::atomic<bool> stop = false;
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, label = std::to_string(::getpid()) + "-" + std::to_string(t)] {
+      for (int r = 0; !stop && (rounds == 0 || r < rounds); ++r) {
+        auto lease = locks.acquire(name, {.ttl = milliseconds(2000), .label = label});
+        const std::lock_guard lock(output);
+        if (!lease) {
+          std::cout << "error " << lease.error().message() << std::endl;
+          ++failed;
+          return;
+        }
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        std::cout << label << " " << lease->token() << " " << std::chrono::floor<microseconds>(now).count()
+                  << "\n"
+                  << std::flush;
+      }
+    });
+  }
+  std::string line;
+  if (rounds == 0 && std::getline(std::cin, line)) {
+    stop = true;
+  }
+  for (std::thread& t : all) {
+    t.join();
+  }
+  std::cout << "end" << std::endl;
+  return failed == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -202,6 +241,9 @@ int main(int argc, char** argv) {
   }
   if (what == "cycle") {
     return cycle(*locks, args.at(3), std::stoi(args.at(4)));
+  }
+  if (what == "crowd") {
+    return crowd(*locks, args.at(3), std::stoi(args.at(4)), std::stoi(args.at(5)));
   }
   if (what == "churn") {
     return churn(*locks, args.at(3));

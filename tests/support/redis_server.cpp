@@ -185,18 +185,27 @@ std::string redis_server::log() const {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+namespace {
+
+/// The classic layout, unless another is asked for.
+std::string options_with(const std::string& more) {
+  return more.find("layout=") == std::string::npos ? "?layout=classic" + more : "?" + more.substr(1);
+}
+
+}  // namespace
+
 std::string redis_server::url_as(const std::string& credentials, int db, const std::string& more) const {
   return "redis://" + credentials + (credentials.empty() ? "" : "@") + node() + "/" + std::to_string(db) +
-         "?layout=classic" + more;
+         options_with(more);
 }
 
 std::string redis_server::tls_url(int db, const std::string& more) const {
   return "rediss://127.0.0.1:" + std::to_string(tls_port_) + "/" + std::to_string(db) +
-         "?layout=classic&ca=" + certificates_->pem(certificates::ca) + more;
+         options_with("&ca=" + certificates_->pem(certificates::ca) + more);
 }
 
 std::string redis_server::unix_url(int db, const std::string& more) const {
-  return "redis+unix://" + directory_.file("redis.sock") + "?layout=classic&db=" + std::to_string(db) + more;
+  return "redis+unix://" + directory_.file("redis.sock") + options_with("&db=" + std::to_string(db) + more);
 }
 
 resp redis_server::ask(const std::vector<std::string>& words, int db) const {

@@ -82,9 +82,10 @@ TEST(AcquireQueue, AsksAfterOneClaimTimeForEachOneAheadButAtLeastAtEachRefresh) 
   EXPECT_EQ(pause_behind(60s, 1), claim_time);
   EXPECT_EQ(pause_behind(60s, 2), 2 * claim_time);
   EXPECT_EQ(pause_behind(60s, 5), 5 * claim_time);
-  EXPECT_EQ(pause_behind(60s, 6), waiter_refresh);
-  EXPECT_EQ(pause_behind(60s, 7), waiter_refresh);
-  EXPECT_EQ(pause_behind(60s, 1'000'000'000'000), waiter_refresh);
+  for (const std::size_t far : {std::size_t{6}, std::size_t{7}, std::size_t{1'000'000'000'000}}) {
+    EXPECT_LE(pause_behind(60s, far), waiter_refresh);
+    EXPECT_GE(pause_behind(60s, far), waiter_refresh / 2) << "each at a moment of its own";
+  }
 }
 
 TEST(AcquireQueue, LetsOnlyTheFirstTwoWakeForASilentHolder) {
@@ -97,7 +98,7 @@ TEST(AcquireQueue, LetsOnlyTheFirstTwoWakeForASilentHolder) {
   EXPECT_EQ(wake_at_place(0), at(300ms));
   EXPECT_EQ(wake_at_place(1), at(300ms));
   EXPECT_EQ(wake_at_place(2), at(1ms) + 2 * claim_time);
-  EXPECT_EQ(wake_at_place(50), at(1ms) + waiter_refresh);
+  EXPECT_GE(wake_at_place(50), at(1ms) + waiter_refresh / 2);
 }
 
 TEST(AcquireQueue, SleepsNoLongerThanTheWaitLasts) {

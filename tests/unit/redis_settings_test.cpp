@@ -16,6 +16,8 @@
 namespace cremone::redis {
 namespace {
 
+using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -88,9 +90,24 @@ TEST(RedisUrl, WithTlsNamesItsFiles) {
   EXPECT_THAT(trouble("redis://h?layout=classic&ca=/a"), HasSubstr("ca"));
 }
 
-TEST(RedisUrl, WithoutALayoutIsToldWhichThereIs) {
-  EXPECT_THAT(trouble("redis://localhost"), HasSubstr("redis://localhost?layout=classic"));
-  EXPECT_THAT(trouble("redis://localhost?layout=record"), HasSubstr("layout=classic"));
+TEST(RedisUrl, WithoutALayoutMeansRecord) {
+  EXPECT_EQ(good("redis://localhost").layout, layout::record);
+  EXPECT_EQ(good("redis://localhost?layout=record").layout, layout::record);
+  EXPECT_EQ(good("redis://localhost?layout=classic").layout, layout::classic);
+  EXPECT_THAT(trouble("redis://localhost?layout=redlock"),
+              AllOf(HasSubstr("redlock"), HasSubstr("layout=record"), HasSubstr("layout=classic")));
+}
+
+TEST(RedisUrl, HasTheLongestTtlOfItsPrefix) {
+  EXPECT_EQ(good("redis://h").max_ttl, 60s);
+  EXPECT_EQ(good("redis://h?max_ttl=60s").max_ttl, 60s);
+  EXPECT_EQ(good("redis://h?prefix=fast&max_ttl=500ms").max_ttl, 500ms);
+  EXPECT_EQ(good("redis://h?prefix=slow&max_ttl=5m").max_ttl, 5min);
+  EXPECT_THAT(trouble("redis://h?max_ttl=2s"), HasSubstr("prefix=fast&max_ttl=2s"));
+  EXPECT_THAT(trouble("redis://h?layout=classic&prefix=x&max_ttl=2s"), HasSubstr("'record'"));
+  for (const std::string bad : {"2", "s", "2h", "-2s", "99ms", "1441m", "2 s", "9999999999s"}) {
+    EXPECT_THAT(trouble("redis://h?prefix=x&max_ttl=" + bad), HasSubstr("max_ttl")) << bad;
+  }
 }
 
 TEST(RedisUrl, WithWrongPartsNamesThem) {

@@ -1,265 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/backend.hpp"
 
-#include "backends/redis/digest.hpp"
-#include "backends/redis/value.hpp"
-#include "base/text.hpp"
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
-#include <optional>
-#include <utility>
+#include "backends/redis/classic.hpp"
+#include "backends/redis/record.hpp"
+#include "backends/redis/settings.hpp"
 
 namespace cremone::redis {
 
-namespace {
-
-using std::chrono::milliseconds;
-using kind = reply::kind;
-
-std::uint64_t number_of(const owner_id& owner) noexcept {
-  std::uint64_t n = 0;
-  std::memcpy(&n, owner.raw().data(), sizeof n);
-  return n;
-}
-
-std::optional<fence_token> token_in(const reply& r) {
-  std::uint64_t n = 0;
-  const char* const end = r.text.data() + r.text.size();
-  const auto [stop, failed] = std::from_chars(r.text.data(), end, n);
-  if (!r.is(kind::text) || failed != std::errc() || stop != end || n == 0 || n >= fence_token::limit) {
-    return std::nullopt;
-  }
-  return fence_token(n);
-}
-
-answer as_answer(failure&& f) {
-  if (f.nothing_done) {
-    return refused{std::move(f.why)};
-  }
-  return unknown{std::move(f.why)};
-}
-
-}  // namespace
-
-hold_record hold_in(const reply& value, const reply& pttl) {
-  hold_record hold = decode_value(value.text);
-  if (pttl.number >= 0) {
-    hold.expires_in = milliseconds(pttl.number);
-  }
-  return hold;
-}
-
-error unanswered(failure&& f) {
-  return f.why == errc::outcome_unknown ? error(errc::unreachable, f.why.detail()) : std::move(f.why);
-}
-
-milliseconds answer_limit(milliseconds ttl) {
-  constexpr milliseconds shortest{100};
-  return std::clamp(ttl / 3, shortest, classic_backend::longest_limit);
-}
-
-classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transport> net,
-                                 const node_settings& to)
-    : env_(e),
-      node_(std::make_shared<node>(e, net, to)),
-      notices_(std::make_shared<notices>(e, net, to, node_->place())),
-      fence_(to.prefix + ":classic:fence") {}
-
-void classic_backend::start() {
-  node_->start();
-  check_rights();
-}
-
-/// Its answer comes before those to the requests behind it.
-void classic_backend::check_rights() {
-  node_->check_rights([self = weak_from_this()](std::optional<error> lacking) {
-    if (const auto here = self.lock()) {
-      here->lacking_ = std::move(lacking);
-    }
-  });
-}
-
-traits classic_backend::describe() const {
-  traits t;
-  t.store = node_->settings().store;
-  t.hints = true;
-  t.records = false;
-  t.drift_ppm = drift_ppm;
-  return t;
-}
-
-error classic_backend::nonsense(std::string_view script, const reply& r) const {
-  return {errc::protocol_error, node_->settings().node + " answered the script '" + std::string(script) +
-                                    "' with " + shape_of(r) + ", which makes no sense"};
-}
-
-void classic_backend::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
-  if (request.mode != mode::exclusive) {
-    error why(errc::unsupported, "the layout 'classic' knows exclusive locks only");
-    return node_->decline(std::move(why), [reply = std::move(reply)](outcome o) mutable {
-      reply(rejection{.why = std::get<failure>(std::move(o)).why});
-    });
-  }
-  const std::string value = encode_value(request.owner, request.who);
-  const std::string_view mark = std::string_view(value).substr(0, mark_size);
-  const std::string ttl = std::to_string(request.ttl.count());
-  const std::uint32_t bucket = bucket_of(request.name.str());
-  const std::string bucket_text = std::to_string(bucket);
-  const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl,
-                                                     bucket_text,        mark};
-  node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {.owner = number_of(request.owner)},
-             [self = shared_from_this(), &request, heard = notices_->heard(bucket), reply = std::move(reply)](
-                 outcome o) mutable { reply(self->judge(request, heard, std::move(o))); });
-}
-
-acquire_answer classic_backend::judge(const acquire_request& request, std::uint32_t heard, outcome&& o) {
-  if (auto* f = std::get_if<failure>(&o)) {
-    if (f->nothing_done) {
-      return rejection{.why = std::move(f->why)};
-    }
-    return unknown{std::move(f->why)};
-  }
-  auto& r = std::get<reply>(o);
-  if (lacking_) {
-    check_rights();  // for the next one: somebody may have mended it
-    return unknown{
-        *lacking_};  // it may be ours now; whoever asked has it released again, as far as the ACL allows
-  }
-  if (r.is(kind::list) && r.items.size() == 3) {
-    return judge_refusal(request, heard, r);
-  }
-  constexpr int first_time = 1;
-  constexpr int again = 2;
-  if (r.is(kind::list) && r.items.size() == 2 && r.items[0].is(kind::integer) &&
-      (r.items[0].number == first_time || r.items[0].number == again)) {
-    if (const auto token = token_in(r.items[1])) {
-      notices_->leave(request.name, request.owner, true);
-      return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == again};
-    }
-  }
-  return unknown{nonsense("grant", r)};
-}
-
-acquire_answer classic_backend::judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r) {
-  if (!r.items[1].is(kind::text) || !r.items[2].is(kind::integer)) {
-    return unknown{nonsense("grant", r)};
-  }
-  rejection no;
-  no.holders.push_back(hold_in(r.items[1], r.items[2]));
-  if (request.join && no.holders.front().foreign.empty() && !node_->released(number_of(request.owner))) {
-    if (auto denied = notices_->take_denial()) {
-      return rejection{.why = std::move(*denied)};
-    }
-    const bool fresh = notices_->wait(request.name, request.owner, request.wake, heard);
-    if (fresh && notices_->heard(bucket_of(request.name.str())) != heard) {
-      // Something was released since we asked, this lock perhaps, and nobody knew yet that we wait for it.
-      if (const auto sink = request.wake.lock()) {
-        sink->hint();
-      }
-    }
-  }
-  return no;
-}
-
-void classic_backend::release(const release_request& request, callback<void(answer)> reply) {
-  notices_->leave(request.name, request.owner, false);
-  const std::string mark = owner_mark(request.owner);
-  const std::string channel = notices_->channel_of(bucket_of(request.name.str()));
-  const std::array<std::string_view, 3> arguments = {request.name.str(), mark, channel};
-  node_->run(scripts().release, arguments, 1, longest_limit,
-             {.owner = number_of(request.owner), .ends = true, .reserved = true},
-             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
-               reply(self->judge_removal("release", std::move(o)));
-             });
-}
-
-answer classic_backend::judge_removal(std::string_view script, outcome&& o) const {
-  if (auto* f = std::get_if<failure>(&o)) {
-    // These scripts write once, at the end: whoever is denied a command has changed nothing.
-    f->nothing_done = f->nothing_done || f->why.code() == errc::access_denied;
-    return as_answer(std::move(*f));
-  }
-  const auto& r = std::get<reply>(o);
-  if (!r.is(kind::integer)) {
-    return unknown{nonsense(script, r)};
-  }
-  if (r.number == 1) {
-    return done{};
-  }
-  return refused{error(errc::not_held)};
-}
-
-void classic_backend::evict(const lock_name& name, const hold_version& version,
-                            callback<void(answer)> reply) {
-  remove(name, version, "ours", std::move(reply));
-}
-
-void classic_backend::force(const lock_name& name, const hold_version& version,
-                            callback<void(answer)> reply) {
-  remove(name, version, "any", std::move(reply));
-}
-
-void classic_backend::remove(const lock_name& name, const hold_version& version, std::string_view whose,
-                             callback<void(answer)> reply) {
-  if (version.seq != 0) {  // values here have no versions beyond their owner
-    return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
-      reply(as_answer(std::get<failure>(std::move(o))));
-    });
-  }
-  const std::string holder = version.owner.hex();
-  const std::string channel = notices_->channel_of(bucket_of(name.str()));
-  const std::array<std::string_view, 4> arguments = {name.str(), holder, channel, whose};
-  node_->run(scripts().force, arguments, 1, longest_limit, {},
-             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
-               reply(self->judge_removal("force", std::move(o)));
-             });
-}
-
-void classic_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
-  const std::string bucket = std::to_string(bucket_of(name.str()));
-  const std::array<std::string_view, 3> arguments = {name.str(), fence_, bucket};
-  node_->run(scripts().inspect, arguments, 2, longest_limit, {},
-             [self = shared_from_this(), name = name, reply = std::move(reply)](outcome o) mutable {
-               if (auto* f = std::get_if<failure>(&o)) {
-                 return reply(unanswered(std::move(*f)));
-               }
-               const auto& r = std::get<redis::reply>(o);
-               if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||
-                   !r.items[1].is(kind::text)) {
-                 return reply(self->nonsense("inspect", r));
-               }
-               lock_record seen;
-               seen.name = std::move(name);
-               if (constexpr int nothing_there = -2; r.items[0].number != nothing_there) {
-                 seen.holders.push_back(hold_in(r.items[1], r.items[0]));
-                 // The bucket's counter: this lock's own token, or, if a neighbour was granted since, a little more.
-                 seen.last = token_in(r.items[2]).value_or(fence_token());
-               }
-               reply(std::move(seen));
-             });
-}
-
-void classic_backend::close() noexcept {
-  notices_->close();
-  node_->close();
-}
-
 result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
                                               const std::shared_ptr<transport>& net,
-                                              const std::shared_ptr<const event_hub>& /*events*/) {
+                                              const std::shared_ptr<const event_hub>& events) {
   const auto settings = parse_settings(u);
   if (!settings) {
     return settings.error();
   }
-  if (settings->layout == layout::record) {
-    return error(errc::unsupported, "the layout 'record' is being built; ask for layout=classic");
+  if (settings->layout == layout::classic) {
+    const auto made = std::make_shared<classic_backend>(e, net, *settings, events);
+    made->start();
+    return std::shared_ptr<backend>(made);
   }
-  auto made = std::make_shared<classic_backend>(e, net, *settings);
+  const auto made = std::make_shared<record_backend>(e, net, *settings, events);
   made->start();
-  return std::shared_ptr<backend>(std::move(made));
+  return std::shared_ptr<backend>(made);
 }
 
 }  // namespace cremone::redis

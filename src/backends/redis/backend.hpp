@@ -1,82 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One Redis server in the layout `classic`, which every Redis lock shares: the lock's name is the key, a value of the
-// holder's alone stands there, and it expires. Says what the server answered; makes no policy. Many of these make a
-// Redlock, one of them a quorum of one (engine/quorum).
+// One Redis server as a store of locks, in the layout that the URL asks for. Many of these make a Redlock, one of them a
+// quorum of one (engine/quorum).
 #pragma once
 
-#include "backends/redis/node.hpp"
-#include "backends/redis/notices.hpp"
+#include "base/env.hpp"
 #include "base/events.hpp"
+#include "base/transport.hpp"
+#include "base/url.hpp"
 
 #include <cremone/backend.hpp>
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace cremone::redis {
-
-/// Keys: the locks, and one hash `<prefix>:classic:fence` with a counter per bucket of names. Channels:
-/// `<prefix>:classic:free:<bucket>`.
-class classic_backend final : public backend, public std::enable_shared_from_this<classic_backend> {
- public:
-  /// Of a lock. The published algorithm's margin: a hundredth of the ttl and 2 ms.
-  static constexpr std::int64_t drift_ppm = 10'000;
-
-  /// For answers that no ttl bounds.
-  static constexpr std::chrono::milliseconds longest_limit{1000};
-
-  classic_backend(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
-
-  /// Begins to connect; calls made meanwhile wait for that, each no longer than its own limit.
-  void start();
-
-  [[nodiscard]] traits describe() const override;
-  void try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) override;
-  void renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) override;
-  void release(const release_request& request, callback<void(answer)> reply) override;
-  void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
-  void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
-  void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
-  void list(callback<void(result<std::vector<lock_record>>)> reply) override;
-  void close() noexcept override;
-
- private:
-  void check_rights();
-
-  struct renewing;
-  struct listing;
-
-  [[nodiscard]] acquire_answer judge(const acquire_request& request, std::uint32_t heard, outcome&& o);
-  [[nodiscard]] acquire_answer judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r);
-  [[nodiscard]] answer judge_removal(std::string_view script, outcome&& o) const;
-  void remove(const lock_name& name, const hold_version& version, std::string_view whose,
-              callback<void(answer)> reply);
-  void scan(const std::shared_ptr<listing>& l);
-  void pick(const std::shared_ptr<listing>& l, const reply& keys);
-  [[nodiscard]] error nonsense(std::string_view script, const reply& r) const;
-
-  const std::shared_ptr<env> env_;
-  const std::shared_ptr<node> node_;
-  const std::shared_ptr<notices> notices_;
-  const std::string fence_;
-  std::optional<error> lacking_;  // rights; on the executor only
-};
-
-/// What stands at a lock's key; the PTTL as Redis tells it, -1 for none.
-[[nodiscard]] hold_record hold_in(const reply& value, const reply& pttl);
-
-/// Why a question that changes nothing brought no answer: there is nothing to be in doubt about.
-[[nodiscard]] error unanswered(failure&& f);
-
-/// How long the answer about a lock of this ttl may take: a third, so that the next attempt still fits in. At least 100 ms,
-/// the shortest ttl, of which nothing is left then: machines stall for 50 ms, and a try that gives up so soon fails for nothing.
-[[nodiscard]] std::chrono::milliseconds answer_limit(std::chrono::milliseconds ttl);
 
 /// redis://, rediss://, redis+unix:// or one of sentinels; see settings.hpp. Connects in the background.
 [[nodiscard]] result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,

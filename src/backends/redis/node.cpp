@@ -2,6 +2,7 @@
 #include "backends/redis/node.hpp"
 
 #include "backends/redis/errors.hpp"
+#include "backends/redis/info.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 
@@ -42,6 +43,47 @@ std::string with_text(const std::string& evalsha, const script& s) {
   return eval;
 }
 
+/// The same command with the SHA-1 of another text.
+std::string with_sha(std::string evalsha, const script& s) {
+  static constexpr std::string_view verb = "$7\r\nEVALSHA\r\n$40\r\n";
+  const std::size_t at = evalsha.find(verb);
+  CREMONE_CHECK(at != std::string::npos);  // we made it
+  evalsha.replace(at + verb.size(), s.sha.size(), s.sha);
+  return evalsha;
+}
+
+/// Which life of the server is this?
+std::string life_question() {
+  std::string question;
+  append_command(question, {"INFO", "server"});
+  return question;
+}
+
+/// The same with a last argument that says so.
+std::string with_text_and_sign(const std::string& evalsha, const script& s) {
+  static constexpr std::string_view sign = "-\r\n";
+  CREMONE_CHECK(evalsha.ends_with(sign));
+  std::string eval = with_text(evalsha, s);
+  eval[eval.size() - sign.size()] = '+';
+  return eval;
+}
+
+/// {'R', …}: the script was made for another life of the server.
+bool of_another_life(const reply& r) {
+  return r.is(reply::kind::list) && !r.items.empty() && r.items[0].is(reply::kind::text) &&
+         r.items[0].text == "R";
+}
+
+}  // namespace
+
+namespace {
+
+std::string as_command(const std::vector<std::string>& words) {
+  std::string bytes;
+  append_command(bytes, std::vector<std::string_view>(words.begin(), words.end()));
+  return bytes;
+}
+
 }  // namespace
 
 node::node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to)
@@ -62,6 +104,92 @@ void node::run(const script& s, std::span<const std::string_view> arguments, std
                                           self->finish(std::move(answer), std::move(again));
                                         });
               });
+}
+
+std::shared_ptr<const record_book> node::book() {
+  const std::lock_guard lock(mutex_);
+  if (!book_) {
+    book_ = std::make_shared<const record_book>("");
+  }
+  return book_;
+}
+
+void node::run(record_script which, std::span<const std::string_view> arguments, std::size_t keys,
+               std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
+  const auto l = std::make_shared<living>(living{which, tag, book(), 0, std::move(answer)});
+  std::string command = script_command("EVALSHA", l->book->at(which).sha, arguments, keys);
+  if (!l->book->run_id().empty()) {
+    return line_->send(std::move(command), limit, tag,
+                       [self = shared_from_this(), l](response r) { self->take(l, std::move(r)); });
+  }
+  line_->send(life_question(), limit, tag,
+              [self = shared_from_this(), l, asked = std::move(command)](response r) mutable {
+                if (!self->learnt(*l, r)) {
+                  return;
+                }
+                self->line_->send_again(with_sha(std::move(asked), l->book->at(l->which)), r.due, l->tag,
+                                        [self, l](response again) { self->take(l, std::move(again)); });
+              });
+}
+
+/// The answer to an EVALSHA. Not known: it was not run, so that it may be sent again.
+void node::take(const std::shared_ptr<living>& l, response&& r) {
+  if (r.what != fate::answered || !r.got.is(reply::kind::error) || !is_noscript(r.got.text)) {
+    if (r.what == fate::answered && of_another_life(r.got)) {
+      return learn(l, std::move(r.asked), r.due);
+    }
+    return finish(std::move(l->answer), std::move(r));
+  }
+  if (const auto known = book(); known != l->book) {  // somebody has asked meanwhile
+    l->book = known;
+    return send_text(l, r.asked, r.due);
+  }
+  learn(l, std::move(r.asked), r.due);
+}
+
+/// Which life of the server is this? On the connection on which the script then goes.
+void node::learn(const std::shared_ptr<living>& l, std::string asked, instant due) {
+  constexpr int most_lives = 3;
+  if (++l->lives > most_lives) {
+    return l->answer(failure{{errc::unreachable, to_.node + " restarts again and again"}, true});
+  }
+  line_->send_again(life_question(), due, l->tag,
+                    [self = shared_from_this(), l, asked = std::move(asked), due](response r) {
+                      if (self->learnt(*l, r)) {
+                        self->send_text(l, asked, due);
+                      }
+                    });
+}
+
+/// Takes the answer to the question; answers the request if there is none.
+bool node::learnt(living& l, response& r) {
+  if (r.what != fate::answered || r.got.is(reply::kind::error)) {
+    if (r.what == fate::no_answer) {
+      r.what = fate::not_sent;  // the script was not: only the question was
+    }
+    finish(std::move(l.answer), std::move(r));
+    return false;
+  }
+  const std::string run_id = read_facts(parse_info(r.got.text)).run_id;
+  if (run_id.empty()) {
+    l.answer(failure{{errc::protocol_error, to_.node + " does not tell its run id"}, true});
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  if (book_->run_id() != run_id) {
+    book_ = std::make_shared<const record_book>(run_id);
+  }
+  l.book = book_;
+  return true;
+}
+
+/// The server keeps the text from then on.
+void node::send_text(const std::shared_ptr<living>& l, const std::string& asked, instant due) {
+  line_->send_again(with_text_and_sign(asked, l->book->at(l->which)), due, l->tag,
+                    [self = shared_from_this(), l, asked](response r) {
+                      r.asked = asked;  // should it have to be sent once more
+                      self->take(l, std::move(r));
+                    });
 }
 
 void node::command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
@@ -95,12 +223,16 @@ void node::finish(callback<void(outcome)> answer, response&& r) {
   answer(std::move(f));
 }
 
-std::string node::rights_command() const {
-  const std::string trial = to_.prefix + ":classic:rights";
-  const std::string fence = to_.prefix + ":classic:fence";
-  const std::string channel = to_.prefix + ":classic:free:0";
-  const std::array<std::string_view, 3> arguments = {trial, fence, channel};
-  return script_command("EVAL", scripts().rights.text, arguments, 2);
+std::vector<std::string> node::rights_words() const {
+  if (to_.layout == layout::record) {
+    const std::string trial = to_.prefix + ":trial:";
+    return {"EVAL",      std::string(record_rights().text),
+            "4",         to_.prefix + ":boot",
+            trial + "1", trial + "2",
+            trial + "3", to_.prefix + ":wake:"};
+  }
+  const std::string own = to_.prefix + ":classic:";
+  return {"EVAL", std::string(scripts().rights.text), "2", own + "rights", own + "fence", own + "free:0"};
 }
 
 std::optional<error> node::lacking(const response& r) const {
@@ -118,7 +250,7 @@ std::optional<error> node::lacking(const response& r) const {
 /// Finds out which commands the ACL denies, and says so.
 void node::name_rights(callback<void(outcome)> answer, failure f, instant due) {
   line_->send_again(
-      rights_command(), due, {},
+      as_command(rights_words()), due, {},
       [self = shared_from_this(), answer = std::move(answer), f = std::move(f)](const response& r) mutable {
         f.why = self->lacking(r).value_or(std::move(f.why));
         answer(std::move(f));
@@ -129,7 +261,7 @@ void node::check_rights(callback<void(std::optional<error>)> answer) {
   if (to_.user.empty()) {
     return;
   }
-  line_->send(rights_command(), rights_limit, {},
+  line_->send(as_command(rights_words()), rights_limit, {},
               [self = shared_from_this(), answer = std::move(answer)](const response& r) mutable {
                 answer(self->lacking(r));
               });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One Redis server as something that runs our scripts: EVALSHA, and EVAL where the server does not know the script
-// yet. Turns what comes back into the reply or into an error that names the server and the cause; knows nothing of
+// yet; for scripts that are made for one life of a server, which life this is. Turns what comes back into the reply or into an error that names the server and the cause; knows nothing of
 // what the scripts are for.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ class node : public std::enable_shared_from_this<node> {
 
   [[nodiscard]] const node_settings& settings() const noexcept { return to_; }
 
+  /// Called on the executor when the connection is there (null) and when it is lost. Before start().
+  void on_change(callback<void(const error*)> tell) { line_->on_change(std::move(tell)); }
+
   /// For messages: the server that is spoken to.
   [[nodiscard]] std::string server() const { return line_->server(); }
 
@@ -52,27 +56,54 @@ class node : public std::enable_shared_from_this<node> {
   void run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
            std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer);
 
+  /// The same with a script that is made for one life of the server. The last argument must be "-"; it is "+" where the
+  /// text goes along. The answer is never {'R', …}, by which a script says that it was made for another life.
+  void run(record_script which, std::span<const std::string_view> arguments, std::size_t keys,
+           std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer);
+
   void command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
                callback<void(outcome)> answer);
 
   /// Is a release of this owner on its way, behind the request that was just answered? Then it has given up.
   [[nodiscard]] bool released(std::uint64_t owner) { return line_->released(owner); }
 
+  /// Of the server's life that is known last; empty before it was asked.
+  [[nodiscard]] std::string run_id() { return book()->run_id(); }
+
   /// Which commands that the scripts need does the server's ACL deny? Asked only as a named user; nobody else has an ACL to
   /// speak of. Empty: none, or it cannot be told.
   void check_rights(callback<void(std::optional<error>)> answer);
+
+  /// The command that it asks: answered with the names of those that are denied.
+  [[nodiscard]] std::vector<std::string> rights_words() const;
 
   /// Answers as if the server had refused, without asking it.
   void decline(error why, callback<void(outcome)> answer);
 
  private:
+  /// A request with a script of one life, on its way.
+  struct living {
+    record_script which;
+    order_tag tag;
+    std::shared_ptr<const record_book> book;  // what it was sent with last
+    int lives = 0;                            // of the server, met by this request
+    callback<void(outcome)> answer;
+  };
+
   void finish(callback<void(outcome)> answer, response&& r);
+  void take(const std::shared_ptr<living>& l, response&& r);
+  void learn(const std::shared_ptr<living>& l, std::string asked, instant due);
+  [[nodiscard]] bool learnt(living& l, response& r);
+  void send_text(const std::shared_ptr<living>& l, const std::string& asked, instant due);
+  [[nodiscard]] std::shared_ptr<const record_book> book();
   void name_rights(callback<void(outcome)> answer, failure f, instant due);
-  [[nodiscard]] std::string rights_command() const;
   [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
   const node_settings to_;
   const std::shared_ptr<pipeline> line_;
+
+  std::mutex mutex_;
+  std::shared_ptr<const record_book> book_;  // of the life known last; made when first needed
 };
 
 }  // namespace cremone::redis

@@ -175,6 +175,9 @@ void pipeline::up(std::shared_ptr<connection> by) {
     waiting_.clear();
   }
   by->flush();
+  if (tell_) {
+    tell_(nullptr);
+  }
 }
 
 void pipeline::received(reply&& r) {
@@ -240,6 +243,9 @@ void pipeline::down(const error& why) {
     connection_.reset();
     sent.swap(sent_);
     waiting.swap(waiting_);
+  }
+  if (tell_) {
+    tell_(&why);
   }
   for (request& r : sent) {
     if (r.answer) {

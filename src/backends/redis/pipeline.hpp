@@ -60,6 +60,9 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
 
   pipeline(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
 
+  /// Called on the executor when the connection is there (null) and when it is lost, with the reason. Before start().
+  void on_change(callback<void(const error*)> tell) { tell_ = std::move(tell); }
+
   /// Begins to connect.
   void start();
 
@@ -114,6 +117,7 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
   [[nodiscard]] bool released_since(std::uint64_t owner) const;
 
   const std::shared_ptr<env> env_;
+  callback<void(const error*)> tell_;  // used on the executor only
   std::shared_ptr<session> session_;
   const std::shared_ptr<transport> net_;
   const node_settings to_;

@@ -1,20 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/scripts.hpp"
 
+#include "backends/redis/classic_lua.hpp"
 #include "backends/redis/digest.hpp"
-#include "backends/redis/lua.hpp"
+#include "backends/redis/record_lua.hpp"
 
 namespace cremone::redis {
 
-const script_set& scripts() {
-  const auto made = [](std::string_view name, std::string_view text) {
-    return script{name, text, sha1_hex(text)};
-  };
-  static const script_set all{made("grant", lua::grant),     made("release", lua::release),
-                              made("renew", lua::renew),     made("force", lua::force),
-                              made("inspect", lua::inspect), made("pick", lua::pick),
-                              made("rights", lua::rights)};
+namespace {
+
+script made(std::string_view name, std::string_view text) { return {name, text, sha1_hex(text)}; }
+
+struct part {
+  std::string_view name;
+  std::string_view text;
+  bool when_full =
+      false;  // runs also when the server has no memory left: what is held must not be lost by that
+};
+
+// In the order of record_script.
+constexpr std::array<part, record_script_count> record_parts = {{{"grant", record_lua::grant},
+                                                                 {"release", record_lua::release, true},
+                                                                 {"renew", record_lua::renew, true},
+                                                                 {"remove", record_lua::remove, true},
+                                                                 {"listen", record_lua::listen},
+                                                                 {"admit", record_lua::admit},
+                                                                 {"look", record_lua::look}}};
+
+}  // namespace
+
+const classic_scripts& scripts() {
+  static const classic_scripts all{
+      made("grant", classic_lua::grant),     made("release", classic_lua::release),
+      made("renew", classic_lua::renew),     made("force", classic_lua::force),
+      made("inspect", classic_lua::inspect), made("pick", classic_lua::pick),
+      made("rights", classic_lua::rights)};
   return all;
+}
+
+record_book::record_book(const std::string& run_id) : run_id_(run_id) {
+  for (std::size_t i = 0; i < record_parts.size(); ++i) {
+    texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
+    texts_[i] += "local run = '" + run_id + "'\n" + record_lua::common + std::string(record_parts[i].text);
+    scripts_[i] = made(record_parts[i].name, texts_[i]);
+  }
+}
+
+const script& record_rights() {
+  static const script one = made("rights", record_lua::rights);
+  return one;
 }
 
 }  // namespace cremone::redis

@@ -3,6 +3,9 @@
 // The Lua scripts of the layouts, as the server knows them: by their SHA-1. The texts are in the folder beside this.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,8 +17,8 @@ struct script {
   std::string sha;
 };
 
-/// Made once per process.
-struct script_set {
+/// Of the layout `classic`: the same for every server. Made once per process.
+struct classic_scripts {
   script grant;
   script release;
   script renew;
@@ -24,6 +27,34 @@ struct script_set {
   script pick;
   script rights;
 };
-[[nodiscard]] const script_set& scripts();
+[[nodiscard]] const classic_scripts& scripts();
+
+/// The scripts of the layout `record`. Their texts begin with the run id of the server, so that each life of a server has
+/// texts of its own.
+enum class record_script : std::uint8_t { grant, release, renew, remove, listen, admit, look };
+inline constexpr std::size_t record_script_count = 7;
+
+/// For one life of one server.
+class record_book {
+ public:
+  /// `run_id`: hex digits only. Empty for a server that was not asked yet: no server knows these.
+  explicit record_book(const std::string& run_id);
+  record_book(const record_book&) = delete;  // the scripts look into the texts
+  record_book& operator=(const record_book&) = delete;
+  ~record_book() = default;
+
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  [[nodiscard]] const script& at(record_script which) const noexcept {
+    return scripts_[static_cast<std::size_t>(which)];
+  }
+
+ private:
+  std::string run_id_;
+  std::array<std::string, record_script_count> texts_;
+  std::array<script, record_script_count> scripts_;
+};
+
+/// Which commands of those that the layout needs may this user not run?
+[[nodiscard]] const script& record_rights();
 
 }  // namespace cremone::redis

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/sqlite/backend.hpp"
 
+#include "backends/sqlite/examination.hpp"
 #include "base/url.hpp"
 
 #include <utility>
@@ -231,6 +232,18 @@ void sqlite_backend::list(callback<void(result<std::vector<lock_record>>)> reply
       return reply(closed_error());
     }
     reply(in->locks->list(time()));
+  } catch (const failure& f) {
+    reply(f.why);
+  }
+}
+
+void sqlite_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
+  try {
+    const auto in = current_file();
+    if (!in) {
+      return reply(closed_error());
+    }
+    reply(diagnose(look_at(*in->locks, env_->wall_now())));
   } catch (const failure& f) {
     reply(f.why);
   }

@@ -34,6 +34,7 @@ class sqlite_backend final : public backend {
   void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
+  void examine(callback<void(result<std::vector<finding>>)> reply) override;
   [[nodiscard]] result<int> lifeline() override;
   void close() noexcept override;
 

@@ -85,6 +85,15 @@ class store {
   /// Somebody deleted or replaced the file.
   [[nodiscard]] bool moved();
 
+  /// What SQLite says of the file. Reads all of it.
+  struct settings_in_file {
+    std::string journal;
+    std::int64_t synchronous = 0;
+    std::int64_t format = 0;
+    std::string integrity;
+  };
+  [[nodiscard]] settings_in_file read_settings();
+
  private:
   struct row;
   struct statements;

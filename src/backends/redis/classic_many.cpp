@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The calls that are about many locks at once: renewing those that are due, and listing all.
-#include "backends/redis/backend.hpp"
+#include "backends/redis/classic.hpp"
 
 #include "backends/redis/value.hpp"
 
@@ -52,7 +52,7 @@ struct classic_backend::renewing {
                         ": it let nobody look at the lock's key (getrange) or renew it (pexpire); an ACL "
                         "that was changed, or a server that takes no writes any more")};
         } else if (!fits || (r->text[i] != '0' && r->text[i] != '1')) {
-          a = unknown{by.nonsense("renew", *r)};
+          a = unknown{nonsense(by.node_->settings().node, "renew", *r)};
         } else if (r->text[i] == '1') {
           a = done{};
         } else {
@@ -136,7 +136,7 @@ void classic_backend::scan(const std::shared_ptr<listing>& l) {
     auto& r = std::get<reply>(o);
     if (!r.is(kind::list) || r.items.size() != 2 || !r.items[0].is(kind::text) ||
         !r.items[1].is(kind::list)) {
-      return l->reply(self->nonsense("SCAN", r));
+      return l->reply(nonsense(self->node_->settings().node, "SCAN", r));
     }
     l->cursor = std::move(r.items[0].text);
     self->pick(l, r.items[1]);
@@ -155,7 +155,7 @@ void classic_backend::pick(const std::shared_ptr<listing>& l, const reply& keys)
                }
                const auto& r = std::get<reply>(o);
                if (!r.is(kind::list) || r.items.size() % 3 != 0) {
-                 return l->reply(self->nonsense("pick", r));
+                 return l->reply(nonsense(self->node_->settings().node, "pick", r));
                }
                for (std::size_t i = 0; i < r.items.size(); i += 3) {
                  hold_record hold = hold_in(r.items[i + 1], r.items[i + 2]);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/admission.hpp"
+
+#include "backends/redis/answers.hpp"
+
+#include <array>
+
+namespace cremone::redis {
+
+std::optional<quarantine_mark> parse_quarantine(std::string_view marker) {
+  std::array<std::string_view, 5> word;
+  std::string_view rest = marker;
+  for (auto& w : word) {
+    const auto end = rest.find(' ');
+    w = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  const auto since = number_in(word[2]);
+  if (word[0] != "Q" || !since || *since >= fence_token::limit || !rest.empty() || word[4].empty()) {
+    return std::nullopt;
+  }
+  return quarantine_mark{std::string(marker), wall_time(std::chrono::microseconds(*since)),
+                         word[3] == "missing"};
+}
+
+bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before, wall_time after,
+                    std::chrono::milliseconds max_ttl) {
+  const bool clocks_agree = theirs > before - clocks_agree_within && theirs < after + clocks_agree_within;
+  // A second more for each clock that may be off by as much, and one for whole seconds.
+  const auto enough = max_ttl + 2 * clocks_agree_within + std::chrono::seconds(1);
+  return clocks_agree && facts.uptime && *facts.uptime > enough && facts.forgetting_calls == 0U &&
+         facts.always_master();
+}
+
+}  // namespace cremone::redis

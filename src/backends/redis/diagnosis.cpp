@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/diagnosis.hpp"
+
+#include "base/amounts.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr server_version oldest_for_records{7, 0, 0};
+constexpr server_version oldest_for_classic{6, 0, 0};
+
+/// Clocks that NTP keeps differ by milliseconds; a second is no accident.
+constexpr microseconds much_for_a_clock{1'000'000};
+
+/// No answer is waited for longer (see answer_limit), so that a slower server is one that does not answer.
+constexpr milliseconds longest_answer{1'000};
+
+struct judgement {
+  cremone::verdict verdict = verdict::good;
+  std::string value;
+  std::string reason;
+};
+
+std::string user_of(const purpose& p) { return p.user.empty() ? "default" : printable(p.user); }
+
+/// What INFO would have told.
+judgement untold_by_info(const purpose& p, const evidence& seen) {
+  return {verdict::untold, "",
+          seen.info_told ? "INFO of this server does not say"
+                         : "INFO was not answered; it takes: ACL SETUSER " + user_of(p) + " +info"};
+}
+
+judgement untold_by_config(const purpose& p, std::string value) {
+  return {verdict::untold, std::move(value),
+          "CONFIG GET was not answered; it takes: ACL SETUSER " + user_of(p) + " +config|get"};
+}
+
+judgement judge_version(const purpose& p, const evidence& seen) {
+  const auto& version = seen.facts.version;
+  if (!version) {
+    return untold_by_info(p, seen);
+  }
+  if (p.layout == layout::record && *version < oldest_for_records) {
+    return {verdict::bad, to_string(*version),
+            "the layout 'record' needs Redis 7.0 or later; upgrade, or use layout=classic"};
+  }
+  if (*version < oldest_for_classic) {
+    return {verdict::warning, to_string(*version),
+            "older than Redis 6, with which nothing was ever tested; upgrade"};
+  }
+  return {verdict::good, to_string(*version), "new enough"};
+}
+
+judgement judge_mode(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
+  if (f.cluster) {
+    return {verdict::bad, "cluster",
+            "keys of one lock may lie on several servers, and move; Redis Cluster is not supported: use a "
+            "server of its own"};
+  }
+  if (f.redis_mode == "sentinel") {
+    return {verdict::bad, "sentinel", "a Sentinel keeps no keys; name the master that it watches"};
+  }
+  if (f.redis_mode.empty()) {
+    return untold_by_info(p, seen);
+  }
+  return {verdict::good, f.redis_mode, "one server that has all keys"};
+}
+
+judgement judge_role(const purpose& p, const evidence& seen) {
+  switch (seen.facts.role) {
+    case server_role::master: return {verdict::good, "master", "it takes writes"};
+    case server_role::replica:
+      return {verdict::bad, "replica",
+              "it takes no writes, and knows of locks too late; name its master in the URL"};
+    case server_role::untold: break;
+  }
+  return untold_by_info(p, seen);
+}
+
+judgement judge_volatile(const purpose& p, const server_facts& f, std::string value) {
+  const bool unlimited = f.maxmemory == 0U;
+  const std::string cure =
+      unlimited ? "; no maxmemory is set now, so that nothing goes yet. Set maxmemory-policy noeviction"
+                : "; set maxmemory-policy noeviction";
+  if (p.layout == layout::record) {
+    return {verdict::warning, std::move(value),
+            "held locks have no expiry and stay, but what was released last may be forgotten too early when "
+            "memory is "
+            "full" +
+                cure};
+  }
+  const bool happens = f.evicted_keys.value_or(0) > 0 && !unlimited;
+  return {
+      happens ? verdict::bad : verdict::warning, std::move(value),
+      "locks have an expiry, so that one that is held goes when memory is full, and the next gets it" + cure};
+}
+
+judgement judge_eviction(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
+  if (f.maxmemory_policy.empty()) {
+    return untold_by_info(p, seen);
+  }
+  std::string value = f.maxmemory_policy;
+  if (const auto evicted = f.evicted_keys.value_or(0); evicted > 0) {
+    value += ", " + std::to_string(evicted) + " evicted so far";
+  }
+  if (f.maxmemory_policy == "noeviction") {
+    return {verdict::good, std::move(value), "a full server refuses new locks and forgets none"};
+  }
+  if (f.maxmemory_policy.starts_with("volatile-")) {
+    return judge_volatile(p, f, std::move(value));
+  }
+  return {verdict::bad, std::move(value),
+          "when memory is full any key goes, a held lock or the counter of tokens too; set maxmemory-policy "
+          "noeviction"};
+}
+
+judgement judge_memory(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
+  if (!f.maxmemory || !f.used_memory) {
+    return untold_by_info(p, seen);
+  }
+  if (*f.maxmemory == 0) {
+    return {verdict::good, shown_bytes(*f.used_memory) + ", no limit",
+            "there is no maxmemory: it can grow as long as the machine has memory"};
+  }
+  const double share = static_cast<double>(*f.used_memory) / static_cast<double>(*f.maxmemory);
+  std::string value = shown_bytes(*f.used_memory) + " of " + shown_bytes(*f.maxmemory);
+  if (share < 0.9) {
+    return {verdict::good, std::move(value), "there is room"};
+  }
+  if (f.maxmemory_policy != "noeviction") {
+    return {verdict::warning, std::move(value),
+            "nearly full, and then keys are evicted; make room or raise maxmemory"};
+  }
+  return {
+      share < 1.0 ? verdict::warning : verdict::bad, std::move(value),
+      "a full server refuses writes, so that no lock can be taken or renewed; make room or raise maxmemory"};
+}
+
+/// What keeps the server from taking writes at all, for either layout.
+std::optional<judgement> judge_disk(const server_facts& f) {
+  if (f.aof_enabled == true && f.aof_last_write_ok == false) {
+    return judgement{verdict::bad, "append-only file, last write failed",
+                     "it takes no writes until its disk does; its log says why"};
+  }
+  if (f.rdb_last_save_ok == false) {
+    const bool nobody_asks_for_it = f.config.save && f.config.save->empty();
+    return judgement{
+        nobody_asks_for_it ? verdict::warning : verdict::bad, "last snapshot failed",
+        "it takes no writes then, unless stop-writes-on-bgsave-error is off; look at its disk and its log"};
+  }
+  return std::nullopt;
+}
+
+judgement judge_record_persistence(const purpose& p, const server_facts& f) {
+  const std::string length = shown_length(p.max_ttl);
+  if (f.aof_enabled == true) {
+    return {verdict::good, "append-only file",
+            "after a restart it gives out no lock for " + length + " all the same, to be sure"};
+  }
+  const bool none = f.config.save && f.config.save->empty();
+  return {verdict::good, none ? "none" : "no append-only file",
+          "safe without: after a restart it gives out no lock for " + length +
+              ", so that none from before is given out twice. Tokens then go on from its clock"};
+}
+
+judgement judge_classic_log(const purpose& p, const server_facts& f) {
+  if (!f.config.appendfsync) {
+    return untold_by_config(p, "append-only file");
+  }
+  std::string value = "append-only file, fsync " + *f.config.appendfsync;
+  if (*f.config.appendfsync != "always") {
+    return {verdict::warning, std::move(value),
+            "a power cut frees the locks that were granted in the last second or so; appendfsync always does "
+            "not"};
+  }
+  if (f.config.no_appendfsync_on_rewrite == true) {
+    return {verdict::warning, std::move(value) + ", not while rewriting",
+            "during a rewrite of the file a power cut loses locks; set no-appendfsync-on-rewrite no"};
+  }
+  return {verdict::good, std::move(value), "what was granted survives a restart"};
+}
+
+judgement judge_persistence(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
+  if (auto stuck = judge_disk(f)) {
+    return *std::move(stuck);
+  }
+  if (!f.aof_enabled) {
+    return untold_by_info(p, seen);
+  }
+  if (p.layout == layout::record) {
+    return judge_record_persistence(p, f);
+  }
+  if (*f.aof_enabled) {
+    return judge_classic_log(p, f);
+  }
+  if (f.config.save && !f.config.save->empty()) {
+    return {verdict::warning, "snapshots only",
+            "a restart frees the locks since the last snapshot and brings released ones back; set appendonly "
+            "yes and "
+            "appendfsync always"};
+  }
+  return {verdict::warning, f.config.save ? "none" : "no append-only file",
+          "a restart frees every lock that is held; set appendonly yes and appendfsync always"};
+}
+
+judgement judge_replicas(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
+  if (!f.connected_replicas) {
+    return untold_by_info(p, seen);
+  }
+  const std::uint64_t there = *f.connected_replicas;
+  const bool switched_off = f.config.min_replicas_max_lag == std::chrono::seconds(0);
+  const auto wanted = switched_off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
+  std::string value = there == 0 ? "none" : std::to_string(there);
+  if (wanted && *wanted > there) {
+    return {verdict::bad, value + ", min-replicas-to-write " + std::to_string(*wanted),
+            "it takes no writes while it has fewer replicas than that"};
+  }
+  if (there == 0) {
+    return {verdict::good, std::move(value),
+            "no other server can be put in its place with less than it knows"};
+  }
+  if (p.layout == layout::classic) {
+    return {verdict::warning, std::move(value),
+            "copies come late: a replica that is promoted lacks the last locks, and the next gets them. "
+            "min-replicas-to-write makes that rarer and does not prevent it"};
+  }
+  if (!wanted) {
+    return untold_by_config(p, std::move(value));
+  }
+  value += ", min-replicas-to-write " + std::to_string(*wanted);
+  if (*wanted < there) {
+    return {verdict::warning, std::move(value),
+            "if one is promoted while this one is only cut off, both give out locks; min-replicas-to-write " +
+                std::to_string(there) + " stops this one then"};
+  }
+  return {verdict::good, std::move(value), "cut off from a replica that is promoted, it stops taking writes"};
+}
+
+judgement judge_clock(const purpose& p, const evidence& seen) {
+  if (!seen.clock) {
+    return {verdict::untold, "", "TIME was not answered; it takes: ACL SETUSER " + user_of(p) + " +time"};
+  }
+  const auto [least, most] = *seen.clock;
+  const microseconds middle = least + (most - least) / 2;
+  const bool same = least <= least.zero() && most >= most.zero();
+  const std::string side = middle < middle.zero() ? " behind ours" : " ahead of ours";
+  const std::string value = (same ? "as ours" : shown_length(std::chrono::abs(middle)) + side) + " (± " +
+                            shown_length((most - least) / 2) + ")";
+  if (least > much_for_a_clock || most < -much_for_a_clock) {
+    return {verdict::warning, value,
+            p.layout == layout::classic ? "tokens come from its clock, and locks expire by it: where it is "
+                                          "set rather than slewed, they expire "
+                                          "at the wrong time. Let NTP keep both clocks"
+                                        : "tokens come from its clock where it forgot the last, and times "
+                                          "are shown by ours. Let NTP keep both "
+                                          "clocks"};
+  }
+  if (most - least > much_for_a_clock) {
+    return {verdict::untold, value, "its answers take too long to tell"};
+  }
+  return {verdict::good, value, "near enough"};
+}
+
+/// The one that 99 of 100 do not exceed; of twenty the slowest.
+microseconds slowest_usual(std::vector<microseconds> sorted) {
+  const std::size_t rank = (sorted.size() * 99 + 99) / 100;
+  return sorted[rank - 1];
+}
+
+judgement judge_latency(const purpose& p, const evidence& seen) {
+  const milliseconds limit = std::min(p.ttl / 3, longest_answer);
+  if (seen.unanswered > 0) {
+    return {verdict::bad, std::to_string(seen.unanswered) + " of our questions not answered",
+            "an answer that takes longer than " + shown_length(limit) +
+                " counts as none, and leases are lost for it"};
+  }
+  if (seen.pings.empty()) {
+    return {verdict::untold, "", "PING was not answered; it takes: ACL SETUSER " + user_of(p) + " +ping"};
+  }
+  auto sorted = seen.pings;
+  std::sort(sorted.begin(), sorted.end());
+  const microseconds slow = slowest_usual(sorted);
+  std::string value = "median " + shown_length(sorted[sorted.size() / 2]) + ", p99 " + shown_length(slow) +
+                      " of " + std::to_string(sorted.size());
+  if (slow > limit) {
+    return {verdict::bad, std::move(value),
+            "an answer that takes longer than " + shown_length(limit) +
+                " counts as none, and leases are lost for it"};
+  }
+  if (slow > std::min(p.ttl / 20, limit / 4)) {
+    return {
+        verdict::warning, std::move(value),
+        "much for a lease of " + shown_length(p.ttl) + ": renewals have little time for a second attempt"};
+  }
+  return {verdict::good, std::move(value), "little against a lease of " + shown_length(p.ttl)};
+}
+
+judgement judge_rights(const purpose& p, const evidence& seen) {
+  const std::string user = "user " + user_of(p);
+  if (!seen.denied) {
+    return {verdict::untold, user, "the script that asks was not answered"};
+  }
+  if (seen.denied->empty()) {
+    return {verdict::good, user, "may do what the locks need"};
+  }
+  std::string names;
+  std::string orders;
+  for (const std::string& command : *seen.denied) {
+    names += (names.empty() ? "" : " ") + printable(command);
+    orders += " +" + printable(command);
+  }
+  return {verdict::bad, user + " lacks " + names, "grant it: ACL SETUSER " + user_of(p) + orders};
+}
+
+judgement judge_quarantine(const quarantine_state& state) {
+  if (!state.quarantined) {
+    return {verdict::good, "none", "it gives out locks"};
+  }
+  return {verdict::warning, state.left ? shown_length(*state.left) + " left" : "since when is not known",
+          "no lock is given out until every lease from before is over: " + printable(state.why)};
+}
+
+finding as_finding(const purpose& p, std::string subject, judgement j) {
+  return {p.node, std::move(subject), j.verdict, std::move(j.value), std::move(j.reason)};
+}
+
+using judge = judgement (*)(const purpose&, const evidence&);
+
+struct subject {
+  std::string_view name;
+  judge look;
+  bool told_at_open;  // as a warning, by what INFO says alone
+};
+
+constexpr subject subjects[] = {
+    {"version", judge_version, false},  {"mode", judge_mode, false},
+    {"role", judge_role, false},        {"eviction", judge_eviction, true},
+    {"memory", judge_memory, true},     {"persistence", judge_persistence, true},
+    {"replicas", judge_replicas, true}, {"clock", judge_clock, false},
+    {"latency", judge_latency, false},  {"rights", judge_rights, false},
+};
+
+}  // namespace
+
+purpose purpose_of(const node_settings& to) {
+  purpose p{.node = to.node, .layout = to.layout, .user = to.user, .max_ttl = to.max_ttl};
+  p.ttl = std::min(p.ttl, p.max_ttl);
+  return p;
+}
+
+std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
+  std::vector<finding> all;
+  for (const subject& s : subjects) {
+    all.push_back(as_finding(p, std::string(s.name), s.look(p, seen)));
+  }
+  if (seen.quarantine) {
+    all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine)));
+  }
+  return all;
+}
+
+std::optional<error> fit_for_use(const purpose& p, const server_facts& facts) {
+  const evidence seen{.facts = facts};
+  for (const judge look : {judge_mode, judge_role, judge_version}) {
+    if (const judgement j = look(p, seen); j.verdict == verdict::bad) {
+      return error(errc::misconfigured, p.node + ": " + j.value + ": " + j.reason);
+    }
+  }
+  if (facts.maxmemory_policy.starts_with("allkeys-")) {
+    return error(errc::misconfigured, p.node + ": maxmemory-policy " + facts.maxmemory_policy + ": " +
+                                          judge_eviction(p, seen).reason);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> warnings(const purpose& p, const server_facts& facts) {
+  const evidence seen{.facts = facts};
+  std::vector<std::string> lines;
+  for (const subject& s : subjects) {
+    if (!s.told_at_open) {
+      continue;
+    }
+    if (const judgement j = s.look(p, seen); j.verdict == verdict::warning || j.verdict == verdict::bad) {
+      lines.push_back(p.node + ": " + std::string(s.name) + " (" + j.value + "): " + j.reason);
+    }
+  }
+  return lines;
+}
+
+}  // namespace cremone::redis

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is this Redis server a good place for locks? From what it says of itself and what was measured to one verdict for each
+// subject, with the reason and what to do. Asks nobody: examination.hpp does that. What is not safe at all refuses the
+// use when a store is opened; what is only a risk is told.
+#pragma once
+
+#include "backends/redis/info.hpp"
+#include "backends/redis/settings.hpp"
+
+#include <cremone/finding.hpp>
+#include <cremone/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cremone::redis {
+
+/// For what the server is to be used.
+struct purpose {
+  std::string node;  ///< as in messages
+  redis::layout layout = layout::record;
+  std::string user;  ///< empty: the default user
+  std::chrono::milliseconds max_ttl{60'000};
+  std::chrono::milliseconds ttl{30'000};  ///< of the leases that are to be kept alive
+};
+
+[[nodiscard]] purpose purpose_of(const node_settings& to);
+
+/// The server's wall clock minus ours lies between these: a reply says when it was made only to within its round trip.
+struct clock_offset {
+  std::chrono::microseconds least{};
+  std::chrono::microseconds most{};
+};
+
+/// What was found out.
+struct evidence {
+  server_facts facts{};
+  bool info_told = true;    ///< INFO was answered
+  bool config_told = true;  ///< CONFIG GET was
+  std::optional<clock_offset> clock{};
+  std::vector<std::chrono::microseconds> pings{};  ///< round trips
+  std::size_t unanswered = 0;                      ///< questions of any kind that got no answer in time
+  /// The commands that the lock needs and the ACL denies. Empty: could not be asked.
+  std::optional<std::vector<std::string>> denied{};
+  std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
+};
+
+/// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,
+/// latency, rights; and quarantine, if that is known.
+[[nodiscard]] std::vector<finding> diagnose(const purpose& p, const evidence& seen);
+
+/// Why locks must not be kept there at all, if so, *misconfigured*: a cluster or a Sentinel, a replica, eviction of any key,
+/// a version that is too old for the layout. What the server does not tell refuses nothing.
+[[nodiscard]] std::optional<error> fit_for_use(const purpose& p, const server_facts& facts);
+
+/// What may cost locks, one line each, for those who use it all the same: eviction, memory, persistence, replicas.
+[[nodiscard]] std::vector<std::string> warnings(const purpose& p, const server_facts& facts);
+
+}  // namespace cremone::redis

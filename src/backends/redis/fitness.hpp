@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the server that is connected may be used at all: what it says of itself, and what its ACL denies us. Asked when a
+// connection is new, before any request goes out on it, so that the answer is known when theirs come. What is only a risk is
+// told as an event.
+#pragma once
+
+#include "backends/redis/node.hpp"
+#include "base/events.hpp"
+
+#include <cremone/result.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace cremone::redis {
+
+/// Threads: all members from any thread.
+class fitness : public std::enable_shared_from_this<fitness> {
+ public:
+  fitness(std::shared_ptr<node> server, std::shared_ptr<const event_hub> events) noexcept
+      : node_(std::move(server)), events_(std::move(events)) {}
+
+  /// Tells of the connection's changes from now on, and asks each time that it is new. Before the node is started.
+  void start();
+
+  /// Why what the server grants must not be used, if so. Asks again, for the next one: somebody may have mended it.
+  [[nodiscard]] std::optional<error> trouble();
+
+ private:
+  void ask();
+  void take_info(outcome&& o);
+
+  const std::shared_ptr<node> node_;
+  const std::shared_ptr<const event_hub> events_;
+
+  std::mutex mutex_;
+  std::optional<error> misfit_;
+  std::optional<error> lacking_;  // rights
+  std::set<std::string> warned_;
+};
+
+}  // namespace cremone::redis

@@ -1,0 +1,121 @@
+-- Takes the lock if it is free and nobody who waits is before us; else says who holds it, and our place if we wait.
+--
+-- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
+-- ARGV[2] our owner id, 40 digits, ARGV[3] ttl in ms, ARGV[4] mode, ARGV[5] our clock, as a proposal for the token,
+-- ARGV[6] '1' to wait when refused, ARGV[7] the channel on which we hear of our turn, ARGV[8] who we are
+-- Returns {1, time, token, ticket}    granted
+--         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
+--         {0, time, place, hold}      not now; place -1 when we do not wait; no hold: it is kept for those before us
+--         {'D', time}                 this owner is gone for good
+--         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see closed()
+
+local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+local floor = admitted(got[1])
+if not floor then
+  return closed(got[1])
+end
+if outdated() then
+  return {'R', text(now)}
+end
+if not got[3] then
+  surely_empty(KEYS[3])
+end
+local lock = parse(got[3])
+if not lock then
+  return not_ours(KEYS[3])
+end
+
+local owner = ARGV[2]
+if buried(lock, owner) then
+  return {'D', text(now)}
+end
+local holder, _, _, _, token = holder_of(lock)
+if holder == owner then
+  return {2, text(now), token, text(lock.ticket)}
+end
+
+-- Our place among those who count, our ticket if we have one, and whether we were passed over.
+local function my_place()
+  if lock.queued == '0' then
+    return 0
+  end
+  local ticket, lease_end = waiter_in(redis.call('HGET', KEYS[5], owner))
+  if ticket and silent(lease_end) then  -- it was given up; it comes as a new one
+    redis.call('ZREM', KEYS[4], owner)
+    redis.call('HDEL', KEYS[5], owner)
+    ticket = nil
+  elseif ticket then
+    redis.call('ZADD', KEYS[4], text(ticket), owner)  -- it counts again
+  end
+  local head, channel, news = first_waiter(KEYS[4], KEYS[5], owner)
+  if news and head ~= owner then
+    tell(head, channel)  -- that it is the first now: who is first watches the holder closely
+  end
+  if not ticket then
+    return redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
+  end
+  return redis.call('ZRANK', KEYS[4], owner), ticket
+end
+
+-- Stays in the queue, or enters it.
+local function wait(ticket)
+  local fresh = not ticket
+  if fresh and redis.call('ZCARD', KEYS[4]) >= most_waiters then
+    return -1
+  end
+  ticket = ticket or math.max(lock.ticket + 1, now)
+  redis.call('HSET', KEYS[5], owner,
+    text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[7] .. ' ' .. ARGV[4] .. '\n' .. ARGV[8])
+  if fresh then
+    redis.call('ZADD', KEYS[4], text(ticket), owner)
+    lock.ticket = ticket
+    lock.queued = '1'
+    redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+  end
+  redis.call('PEXPIRE', KEYS[4], 2 * waiter_lease / 1000)
+  redis.call('PEXPIRE', KEYS[5], 2 * waiter_lease / 1000)
+  return redis.call('ZRANK', KEYS[4], owner)
+end
+
+local ahead, ticket = my_place()
+-- A free lock is kept for the head; after each claim time for one more. So a dead waiter costs the others its claim time and
+-- no more, and a mere try overtakes nobody who is alive.
+if not holder and lock.free_since > now then
+  lock.free_since = now  -- the clock was set back
+  redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+end
+if holder or (ahead > 0 and now - lock.free_since < ahead * claim_time) then
+  return {0, text(now), ARGV[6] == '1' and wait(ticket) or -1, lock.hold}
+end
+
+if not got[2] then
+  surely_empty(KEYS[2])
+end
+local counter = tonumber(got[2] or '0')
+if not counter or counter > highest or lock.c > highest then
+  return not_ours(KEYS[2])
+end
+if lock.queued == '1' then
+  if ahead > 0 then  -- they had their time
+    for _, late in ipairs(redis.call('ZRANGE', KEYS[4], 0, ahead - 1)) do
+      redis.call('ZADD', KEYS[4], text((waiter_in(redis.call('HGET', KEYS[5], late)) or now) + missed), late)
+    end
+  end
+  if ticket then
+    redis.call('ZREM', KEYS[4], owner)
+    redis.call('HDEL', KEYS[5], owner)
+  end
+  lock.queued = redis.call('ZCARD', KEYS[4]) > 0 and '1' or '0'
+end
+if not ticket then
+  ticket = math.max(lock.ticket + 1, now)
+  lock.ticket = ticket
+end
+
+-- Grows by every grant. What a server has forgotten is made up for by the clock: the server's, or ours where that is ahead, by
+-- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up.
+lock.c = math.max(lock.c + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000))
+token = text(lock.c)
+lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. token .. '\n' .. ARGV[8]
+redis.call('MSET', KEYS[2], token, KEYS[3], packed(lock))
+return {1, text(now), token, text(ticket)}

@@ -1,0 +1,24 @@
+-- Those of one client who wait for a lock can be told of their turn from now on. One request for all of them.
+--
+-- KEYS[2] the lock, KEYS[3] the queue, KEYS[4] those who wait
+-- ARGV[2] the client's channel, then the owners
+-- Returns {1, time}, {'R', time}
+
+if outdated() then
+  return {'R', text(now)}
+end
+local lock = parse(redis.call('GET', KEYS[2]))
+if not lock then
+  return not_ours(KEYS[2])
+end
+for i = 3, #ARGV - 1 do
+  local ticket, _, _, rest = string.match(redis.call('HGET', KEYS[4], ARGV[i]) or '', '^(%d+) (%d+) (%S*) (.*)$')
+  if ticket then
+    redis.call('HSET', KEYS[4], ARGV[i], ticket .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[2] .. ' ' .. rest)
+    redis.call('ZADD', KEYS[3], ticket, ARGV[i])  -- it may have been passed over meanwhile
+  end
+end
+if lock.hold == '' then
+  wake_first(KEYS[3], KEYS[4])
+end
+return {1, text(now)}

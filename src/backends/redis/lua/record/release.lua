@@ -1,0 +1,43 @@
+-- Makes the server forget one owner: its hold, or its place in the queue, and a request of it that is still under way.
+-- Always allowed, in quarantine too.
+--
+-- KEYS[2] the lock, KEYS[3] the queue, KEYS[4] those who wait
+-- ARGV[2] the owner, ARGV[3] how long a free lock is remembered, in ms
+-- Returns {1, time} it held or waited, {0, time} it did neither, {'R', time}
+
+if outdated() then
+  return {'R', text(now)}
+end
+local record = redis.call('GET', KEYS[2])
+local lock = parse(record)
+if not lock then
+  return not_ours(KEYS[2])
+end
+local owner = ARGV[2]
+local holder = holder_of(lock)
+local known = 0
+if holder == owner then
+  known = 1
+  holder = nil
+  lock.dead = with_tombstone(lock.dead, owner)
+  lock.hold = ''
+  lock.free_since = now
+else
+  known = redis.call('HDEL', KEYS[4], owner)
+  if known == 1 then
+    redis.call('ZREM', KEYS[3], owner)
+  end
+  if buried(lock, owner) then
+    return {known, text(now)}
+  end
+  lock.gone = with_tombstone(lock.gone, owner)  -- apart, so that those who gave up never push a holder's tombstone out
+end
+if holder then
+  redis.call('SET', KEYS[2], packed(lock))
+  return {known, text(now)}
+end
+redis.call('SET', KEYS[2], packed(lock), 'PX', ARGV[3])
+if lock.queued == '1' then
+  wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
+end
+return {known, text(now)}

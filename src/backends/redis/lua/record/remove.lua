@@ -1,0 +1,36 @@
+-- Removes one hold if and only if it is still in this version, and puts the victim's token in the past: it can come back neither
+-- by renewing nor by a write.
+--
+-- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
+-- ARGV[2] the holder, ARGV[3] its version's number, ARGV[4] how long a free lock is remembered, in ms,
+-- ARGV[5] 'force' by order of a person, which is taken in quarantine too
+-- Returns {1, time} removed, {0, time} no hold has this version, {'Q', …}, {'X', …}, {'R', …} see closed()
+
+local marker = redis.call('GET', KEYS[1])
+if not admitted(marker) then
+  local why = closed(marker)
+  if why[1] ~= 'Q' or ARGV[5] ~= 'force' then
+    return why
+  end
+elseif outdated() then
+  return {'R', text(now)}
+end
+local lock = parse(redis.call('GET', KEYS[3]))
+local counter = tonumber(redis.call('GET', KEYS[2]) or '0')
+if not lock or not counter then
+  return not_ours(lock and KEYS[2] or KEYS[3])
+end
+local holder, seq, _, _, token = holder_of(lock)
+if holder ~= ARGV[2] or seq ~= ARGV[3] then
+  return {0, text(now)}
+end
+lock.c = math.max(lock.c, tonumber(token), counter) + 1
+lock.dead = with_tombstone(lock.dead, holder)
+lock.hold = ''
+lock.free_since = now
+redis.call('SET', KEYS[2], text(lock.c))
+redis.call('SET', KEYS[3], packed(lock), 'PX', ARGV[4])
+if lock.queued == '1' then
+  wake_first(KEYS[4], KEYS[5])
+end
+return {1, text(now)}

@@ -1,0 +1,78 @@
+-- Renews many holds: each gets the next version if it is still its owner's. One that is not touches no other.
+--
+-- In quarantine a hold that the server has forgotten is written down again: it was granted before, its holder counts the
+-- renewal only within its own validity, and nothing is granted meanwhile. So a restart does not end every job. Of two that claim
+-- one lock the higher token is the later one.
+--
+-- KEYS    after the marker: for each hold its lock, then for each the counter of its bucket
+-- ARGV    for each hold: owner, seq, ttl in ms, token, mode; before the last: who they are, should it have been forgotten
+-- Returns {answers, time}, answers one digit for each: 1 renewed, 0 not this owner's any more, 2 what stands there is no lock;
+--         {'X', time, settings}, {'R', time}
+
+local marker = redis.call('GET', KEYS[1])
+local floor = admitted(marker)
+if not floor then
+  local why = closed(marker)
+  if why[1] ~= 'Q' then
+    return why
+  end
+elseif outdated() then
+  return {'R', text(now)}
+end
+
+local count = (#KEYS - 1) / 2
+local names = {}
+for i = 1, count do
+  names[i] = KEYS[1 + i]
+end
+local records = redis.call('MGET', unpack(names))
+local writes, answers = {}, {}
+
+local function put(key, value)
+  writes[#writes + 1] = key
+  writes[#writes + 1] = value
+end
+
+-- Is there room for it, now that this server may have forgotten it?
+local function may_return(lock, owner, token)
+  return not floor and not buried(lock, owner) and token > lock.c and token <= highest
+end
+
+local function renew(i)
+  local owner, seq, ttl, token, mode = unpack(ARGV, 5 * i - 3, 5 * i + 1)
+  local lock = parse(records[i])
+  if not lock or (not records[i] and redis.call('EXISTS', names[i]) == 1) then
+    return 2
+  end
+  local holder, stored = holder_of(lock)
+  if holder == owner then
+    -- A late renewal must not bring an old version back: a version never returns.
+    local next = math.max(tonumber(stored) + 1, tonumber(seq))
+    lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. text(next) .. ' ' .. ttl, 1)
+    put(names[i], packed(lock))
+    return 1
+  end
+  token = tonumber(token)
+  if not may_return(lock, owner, token) then
+    return 0
+  end
+  local counter = redis.pcall('GET', KEYS[1 + count + i])
+  if type(counter) == 'table' then
+    return 2
+  end
+  lock.c = token
+  lock.hold = owner .. ' ' .. seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. text(token) .. '\n' .. ARGV[#ARGV - 1]
+  put(names[i], packed(lock))
+  if token > (tonumber(counter or '0') or 0) then
+    put(KEYS[1 + count + i], text(token))
+  end
+  return 1
+end
+
+for i = 1, count do
+  answers[i] = renew(i)
+end
+if #writes > 0 then
+  redis.call('MSET', unpack(writes))
+end
+return {table.concat(answers), text(now)}

@@ -1,0 +1,43 @@
+-- Which of the commands that the other scripts use may this user not run? Redis says that a script was stopped, not at which
+-- command; who has to mend the ACL wants to know. Leaves everything as it was.
+--
+-- KEYS[1] the marker, KEYS[2] to KEYS[4] keys for trying, which hold nothing
+-- ARGV[1] a channel of ours
+-- Returns the names of the commands, in lower case
+
+local denied = {}
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err and
+      (string.find(answer.err, "can't", 1, true) or string.find(answer.err, 'NOPERM', 1, true)) then
+    denied[#denied + 1] = string.lower((...))
+    return false
+  end
+  return true
+end
+
+try('TIME')
+try('INFO', 'server')
+try('GET', KEYS[1])
+try('MGET', KEYS[1])
+try('PUBLISH', ARGV[1], '')
+try('PUBSUB', 'NUMSUB', ARGV[1])
+try('EXISTS', KEYS[2])
+try('ZRANGE', KEYS[2], 0, 0)
+try('ZRANK', KEYS[2], '')
+try('ZCARD', KEYS[2])
+try('ZCOUNT', KEYS[2], 0, 0)
+try('ZREM', KEYS[2], '')
+try('HGET', KEYS[3], '')
+try('HMGET', KEYS[3], '')
+try('HDEL', KEYS[3], '')
+if try('PEXPIRE', KEYS[2], 1) then  -- what these leave goes by itself
+  try('ZADD', KEYS[2], 1, '')
+  redis.pcall('PEXPIRE', KEYS[2], 1)
+  try('HSET', KEYS[3], '', '')
+  redis.pcall('PEXPIRE', KEYS[3], 1)
+  try('MSET', KEYS[4], '')
+  try('SET', KEYS[4], '', 'PX', 1)
+  redis.pcall('PEXPIRE', KEYS[4], 1)
+end
+return denied

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A server that may have forgotten: what is said to those who ask meanwhile, what it shows of itself, and how it comes back.
+// How long that takes and when it is enough is decided by who asks.
+#include "backends/redis/record.hpp"
+
+#include "backends/redis/digest.hpp"
+#include "backends/redis/examination.hpp"
+#include "base/text.hpp"
+
+#include <array>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+using kind = reply::kind;
+
+/// Names this quarantine and no other: the server's life is in the marker, and since when.
+owner_id life_of(std::string_view marker) { return owner_id(sha1(marker)); }
+
+std::string why_of(const quarantine_mark& mark) {
+  return mark.missing ? "it is new to cremone, or was emptied" : "it has restarted, or was promoted";
+}
+
+}  // namespace
+
+error record_backend::other_settings(std::string_view theirs) const {
+  const std::string_view known = theirs.substr(0, theirs.find(' '));
+  return {errc::misconfigured, node_->server() + ": the prefix '" + node_->settings().prefix +
+                                   "' is used there with other settings (" + printable(known) + ", here " +
+                                   settings_ + "); all who share locks must agree, so take another prefix"};
+}
+
+rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_forgotten) const {
+  rejection no;
+  no.why = error(errc::quarantined, node_->server() + " may have forgotten who holds what: " + why_of(mark) +
+                                        ". It gives out no lock until every lease from before is over");
+  hold_record stands_for_it;
+  stands_for_it.version = {life_of(mark.text), 0};
+  stands_for_it.ttl = quarantine_length(node_->settings().max_ttl);
+  no.holders.push_back(std::move(stands_for_it));
+  no.nothing_forgotten = nothing_forgotten;
+  return no;
+}
+
+void record_backend::refuse_for_now(const std::string& marker, callback<void(acquire_answer)> reply) {
+  auto mark = parse_quarantine(marker);
+  if (!mark) {
+    return reply(unknown{error(errc::protocol_error, node_->server() + ": the marker at " + boot_ +
+                                                         " makes no sense: " + printable(marker))});
+  }
+  bool news = false;
+  std::optional<bool> nothing_forgotten;
+  {
+    const std::lock_guard lock(mutex_);
+    if (quarantine_.marker != marker) {
+      news = true;
+      quarantine_ = {marker, life_of(marker), mark->missing ? std::nullopt : std::optional(false)};
+    }
+    nothing_forgotten = quarantine_.nothing_forgotten;
+  }
+  if (news && !mark->missing) {
+    events_->tell(event_kind::quarantined, quarantined(*mark, false).why.detail());
+  }
+  if (nothing_forgotten) {
+    return reply(quarantined(*mark, *nothing_forgotten));
+  }
+  const std::array<std::string_view, 4> words = {"INFO", "server", "replication", "commandstats"};
+  node_->command(words, longest_limit,
+                 [self = shared_from_this(), mark = std::move(*mark), before = env_->wall_now(),
+                  reply = std::move(reply)](outcome o) mutable {
+                   const auto* r = std::get_if<redis::reply>(&o);
+                   const info_text info = parse_info(r != nullptr && r->is(kind::text) ? r->text : "");
+                   const wall_time theirs(std::chrono::microseconds(
+                       static_cast<std::int64_t>(info.number("server_time_usec").value_or(0))));
+                   const bool fine = forgot_nothing(read_facts(info), theirs, before, self->env_->wall_now(),
+                                                    self->node_->settings().max_ttl);
+                   bool first = false;
+                   {
+                     const std::lock_guard lock(self->mutex_);
+                     if (self->quarantine_.marker == mark.text && r != nullptr) {
+                       first = !self->quarantine_.nothing_forgotten;
+                       self->quarantine_.nothing_forgotten = fine;
+                     }
+                   }
+                   rejection no = self->quarantined(mark, fine);
+                   if (first && !fine) {
+                     self->events_->tell(event_kind::quarantined, no.why.detail());
+                   }
+                   reply(std::move(no));
+                 });
+}
+
+void record_backend::admit(const std::string& mark, callback<void(answer)> reply) {
+  const std::array<std::string_view, 4> arguments = {boot_, settings_, mark, "-"};
+  node_->run(record_script::admit, arguments, 1, longest_limit, {},
+             [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
+               reply(self->judge_admission(sent, std::move(o)));
+             });
+}
+
+answer record_backend::judge_admission(instant sent, outcome&& o) {
+  answer a = judge_removal(record_script::admit, sent, std::move(o));
+  bool news = false;
+  if (std::holds_alternative<done>(a)) {
+    const std::lock_guard lock(mutex_);
+    news = !std::exchange(quarantine_, {}).marker.empty();
+  }
+  if (news) {
+    events_->tell(event_kind::admitted, node_->server() + " gives out locks");
+  }
+  return a;
+}
+
+void record_backend::end_quarantine(callback<void(answer)> reply) { admit("", std::move(reply)); }
+
+result<quarantine_state> record_backend::state_in(std::string_view marker) const {
+  quarantine_state state;
+  state.node = node_->server();
+  const std::string life = node_->run_id();
+  if (const auto mark = parse_quarantine(marker); mark && marker.substr(2).starts_with(life)) {
+    state.quarantined = true;
+    state.why = why_of(*mark);
+    state.version = {life_of(marker), 0};
+    state.length = quarantine_length(node_->settings().max_ttl);
+    return state;
+  }
+  const std::string here = "A " + life + " ";
+  if (marker.starts_with(here + settings_ + " ")) {
+    state.why = "nothing was forgotten in this life of the server, or that is long ago";
+    return state;
+  }
+  if (marker.starts_with(here)) {
+    return other_settings(marker.substr(here.size()));
+  }
+  state.quarantined = true;
+  state.why =
+      marker.empty() ? "it has not been used yet, or was emptied" : "it has restarted, or was promoted";
+  state.length = quarantine_length(node_->settings().max_ttl);
+  return state;
+}
+
+void record_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
+  quarantine([self = shared_from_this(),
+              reply = std::move(reply)](result<std::vector<quarantine_state>> state) mutable {
+    examination_order order;
+    order.rights_command = self->node_->rights_words();
+    if (state && state->size() == 1) {
+      order.quarantine = std::move(state->front());
+    }
+    redis::examine(self->env_, self->node_, std::move(order), std::move(reply));
+  });
+}
+
+void record_backend::quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) {
+  const std::array<std::string_view, 4> arguments = {boot_, settings_, "all", "-"};
+  node_->run(record_script::look, arguments, 1, longest_limit, {},
+             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
+               if (auto* f = std::get_if<failure>(&o)) {
+                 return reply(unanswered(std::move(*f)));
+               }
+               const auto& r = std::get<redis::reply>(o);
+               if (!r.is(kind::list) || r.items.size() != 2 || !r.items[1].is(kind::text)) {
+                 return reply(self->nonsense(record_script::look, r));
+               }
+               auto state = self->state_in(r.items[1].text);
+               if (!state) {
+                 return reply(state.error());
+               }
+               reply(std::vector{std::move(*state)});
+             });
+}
+
+}  // namespace cremone::redis

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/record_text.hpp"
+
+#include "backends/redis/answers.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+namespace cremone::redis {
+
+namespace {
+
+/// Takes the text before `mark` away from the beginning, and the mark with it. All of it if there is none.
+std::string_view cut(std::string_view& text, char mark) {
+  const auto end = text.find(mark);
+  const std::string_view first = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return first;
+}
+
+/// Hosts and users are the operating system's words, of which nothing is known: a line break must not become two lines.
+void add_line(std::string& out, std::string_view word) {
+  const std::size_t at = out.size();
+  out += word;
+  std::replace_if(
+      out.begin() + static_cast<std::ptrdiff_t>(at), out.end(), [](char c) { return c == '\n'; }, ' ');
+  out += '\n';
+}
+
+template <class Number>
+Number number_or_zero(std::string_view text) {
+  Number n{};
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return failed == std::errc() && stop == text.data() + text.size() ? n : Number{};
+}
+
+int digit(char c) noexcept {
+  if (c >= '0' && c <= '9') {
+    return c - '0';
+  }
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+std::optional<mode> mode_of(std::string_view letter) noexcept {
+  for (const mode m : {mode::exclusive, mode::shared, mode::slot}) {
+    if (letter.size() == 1 && letter[0] == letter_of(m)) {
+      return m;
+    }
+  }
+  return std::nullopt;
+}
+
+constexpr std::uint64_t longest_ttl = 86'400'000;  // a day; the longest that a URL can ask for
+
+}  // namespace
+
+std::string encode_who(const owner_data& who) {
+  std::string out;
+  add_line(out, who.host);
+  add_line(out, who.user);
+  out += std::to_string(who.pid) + '\n' + std::to_string(who.since.time_since_epoch().count()) + '\n';
+  out += who.label;
+  return out;
+}
+
+owner_data parse_who(std::string_view text) {
+  owner_data who;
+  who.host = cut(text, '\n');
+  who.user = cut(text, '\n');
+  who.pid = number_or_zero<std::int64_t>(cut(text, '\n'));
+  who.since = wall_time(std::chrono::microseconds(number_or_zero<std::int64_t>(cut(text, '\n'))));
+  who.label = text;
+  // Whoever can write to the server may have made this up.
+  who.host = printable(who.host);
+  who.user = printable(who.user);
+  if (find_control(who.label) != std::string::npos) {
+    who.label = printable(who.label);
+  }
+  return who;
+}
+
+char letter_of(mode m) noexcept {
+  switch (m) {
+    case mode::exclusive: return 'x';
+    case mode::shared: return 's';
+    case mode::slot: return 'k';
+  }
+  return 'x';
+}
+
+std::optional<owner_id> parse_owner(std::string_view hex) noexcept {
+  owner_id::bytes raw{};
+  if (hex.size() != 2 * raw.size()) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const int high = digit(hex[2 * i]);
+    const int low = digit(hex[2 * i + 1]);
+    if (high < 0 || low < 0) {
+      return std::nullopt;
+    }
+    raw[i] = static_cast<std::uint8_t>(high * 16 + low);
+  }
+  return owner_id(raw);
+}
+
+std::optional<hold_record> parse_hold(std::string_view text) {
+  std::string_view line = cut(text, '\n');
+  const auto owner = parse_owner(cut(line, ' '));
+  const auto seq = number_in(cut(line, ' '));
+  const auto ttl = number_in(cut(line, ' '));
+  const auto how = mode_of(cut(line, ' '));
+  const auto token = number_in(line);
+  if (!owner || !seq || !ttl || *ttl == 0 || *ttl > longest_ttl || !how || !token ||
+      *token >= fence_token::limit) {
+    return std::nullopt;
+  }
+  hold_record hold;
+  hold.version = {*owner, *seq};
+  hold.mode = *how;
+  hold.ttl = std::chrono::milliseconds(*ttl);
+  hold.token = fence_token(*token);
+  hold.owner = parse_who(text);
+  return hold;
+}
+
+std::optional<lock_record> parse_lock(std::string_view name, std::string_view record) {
+  lock_record lock;
+  lock.name = lock_name(name);
+  if (record.empty()) {
+    return lock;
+  }
+  std::string_view line = cut(record, '\n');
+  const std::string_view format = cut(line, ' ');
+  const auto last = number_in(cut(line, ' '));
+  if (format != "1" || !last || *last >= fence_token::limit) {
+    return std::nullopt;
+  }
+  lock.last = fence_token(*last);
+  if (!record.empty()) {
+    auto hold = parse_hold(record);
+    if (!hold) {
+      return std::nullopt;
+    }
+    lock.holders.push_back(std::move(*hold));
+  }
+  return lock;
+}
+
+std::optional<waiter_record> parse_waiter(std::string_view owner, std::string_view entry) {
+  std::string_view line = cut(entry, '\n');
+  const auto id = parse_owner(owner);
+  const auto ticket = number_in(cut(line, ' '));
+  (void)cut(line, ' ');  // the end of its lease
+  (void)cut(line, ' ');  // its channel
+  const auto how = mode_of(line);
+  if (!id || !ticket || !how) {
+    return std::nullopt;
+  }
+  return waiter_record{.owner = *id, .mode = *how, .ticket = *ticket, .who = parse_who(entry)};
+}
+
+}  // namespace cremone::redis

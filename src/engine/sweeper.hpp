@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for silent holds of names that nobody asks for any more, where a store keeps those until somebody finds them: one
+// small step now and then by every client, and one when it ends. What it finds is watched and removed by the same rule as a
+// holder that is in somebody's way (core::observations).
+#pragma once
+
+#include "base/env.hpp"
+#include "base/events.hpp"
+#include "engine/lookout.hpp"
+
+#include <cremone/backend.hpp>
+
+#include <chrono>
+#include <memory>
+
+namespace cremone::detail {
+
+/// Lives in its engine, which gives it what it refers to. Threads: all members from any thread.
+class sweeper : public std::enable_shared_from_this<sweeper> {
+ public:
+  /// A hundred keys each time: a server with a million of them is gone through by ten clients in a bit over a day.
+  static constexpr std::chrono::seconds pause{10};
+
+  sweeper(env& outside, backend& store, lookout& known, const event_hub& events) noexcept
+      : env_(outside), store_(store), known_(known), events_(events) {}
+
+  /// Takes a step every `pause`, the first after a part of it that differs from client to client. `alive`: while there.
+  void start(std::weak_ptr<const void> alive, std::chrono::nanoseconds phase);
+
+  /// The last step; `done` when it is over.
+  void finish(callback<void()> done);
+
+ private:
+  void step(callback<void()> done);
+  void take(const lock_record& lock, instant now);
+
+  env& env_;
+  backend& store_;
+  lookout& known_;
+  const event_hub& events_;
+  std::weak_ptr<const void> alive_;
+  std::unique_ptr<timer> timer_;
+};
+
+}  // namespace cremone::detail

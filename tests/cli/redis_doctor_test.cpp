@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `doctor` on real Redis servers: each is set up in one wrong way, and that is what it says.
+#include "cli/fixture.hpp"
+#include "support/redis_server.hpp"
+
+namespace cremone::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string secret = "sesame";
+
+class RedisDoctor : public Tool {
+ protected:
+  struct look {
+    int code = -1;
+    json all{};
+
+    [[nodiscard]] json about(const std::string& subject) const {
+      for (const json& f : all.at("findings")) {
+        if (f["subject"] == subject) {
+          return f;
+        }
+      }
+      return {};
+    }
+  };
+
+  [[nodiscard]] look at(const std::string& url) const {
+    const auto end = cremone({"doctor", "--json", url});
+    EXPECT_THAT(end.out + end.err, Not(HasSubstr(secret)));
+    EXPECT_EQ(end.err, "");
+    json all = json::parse(end.out, nullptr, false);
+    if (!all.contains("findings")) {
+      ADD_FAILURE() << end.out << end.err;
+      all["findings"] = json::array();
+    }
+    return {end.code, std::move(all)};
+  }
+
+  [[nodiscard]] look at(const redis_server& server) const { return at(server.url()); }
+};
+
+TEST_F(RedisDoctor, FindsNothingWrongWithAServerMadeForLocks) {
+  const redis_server server({.extra = {"--appendonly", "yes", "--appendfsync", "always"}});
+  const look seen = at(server);
+  EXPECT_EQ(seen.code, 0);
+  EXPECT_EQ(seen.all["overall"], "good") << seen.all.dump(1);
+  EXPECT_EQ(seen.all["findings"].size(), 10U);
+  EXPECT_EQ(seen.about("persistence")["value"], "append-only file, fsync always");
+  EXPECT_EQ(seen.about("version")["node"], server.node());
+  EXPECT_THAT(server.keys_in(), IsEmpty()) << "it leaves nothing behind";
+}
+
+TEST_F(RedisDoctor, WarnsOfEvictionOfKeysThatExpire) {
+  const redis_server server({.extra = {"--maxmemory", "3mb", "--maxmemory-policy", "volatile-ttl"}});
+  const look seen = at(server);
+  EXPECT_EQ(seen.code, 0);
+  EXPECT_EQ(seen.all["overall"], "warning");
+  EXPECT_EQ(seen.about("eviction")["verdict"], "warning");
+  EXPECT_EQ(seen.about("eviction")["value"], "volatile-ttl");
+  EXPECT_THAT(seen.about("memory")["value"].get<std::string>(), HasSubstr("of 3.0 MiB"));
+}
+
+TEST_F(RedisDoctor, CallsEvictionOfLocksBadWhenItHappens) {
+  const redis_server server({.extra = {"--maxmemory", "3mb", "--maxmemory-policy", "volatile-ttl"}});
+  (void)server.ask({"EVAL",
+                    "for i = 1, 2000 do redis.call('SET', 'k' .. i, string.rep('x', 4000), 'PX', 600000) end",
+                    "0"});
+  for (int i = 0; i < 50; ++i) {
+    (void)server.ask({"SET", "more" + std::to_string(i), std::string(10'000, 'x'), "PX", "600000"});
+  }
+  const look seen = at(server);
+  EXPECT_EQ(seen.about("eviction")["verdict"], "bad") << seen.all.dump(1);
+  EXPECT_EQ(seen.code, 1);
+}
+
+TEST_F(RedisDoctor, CallsEvictionOfAnyKeyBad) {
+  const look seen = at(redis_server({.extra = {"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru"}}));
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_EQ(seen.all["overall"], "bad");
+  EXPECT_EQ(seen.about("eviction")["verdict"], "bad");
+}
+
+TEST_F(RedisDoctor, CallsAReplicaBad) {
+  const redis_server master({.extra = {"--repl-diskless-sync-delay", "0"}});
+  const redis_server replica({.extra = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
+  ASSERT_TRUE(wait_for([&] {
+    return replica.ask({"INFO", "replication"}).shown().find("master_link_status:up") != std::string::npos;
+  }));
+  const look seen = at(replica);
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_EQ(seen.about("role")["value"], "replica");
+  EXPECT_EQ(seen.about("role")["verdict"], "bad");
+
+  const look its_master = at(master);
+  EXPECT_EQ(its_master.about("role")["verdict"], "good");
+  EXPECT_EQ(its_master.about("replicas")["verdict"], "warning");
+}
+
+TEST_F(RedisDoctor, CallsAServerBadThatWaitsForReplicas) {
+  const look seen = at(redis_server({.extra = {"--min-replicas-to-write", "1"}}));
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_EQ(seen.about("replicas")["verdict"], "bad");
+}
+
+TEST_F(RedisDoctor, CallsAClusterBad) {
+  const look seen = at(redis_server({.extra = {"--cluster-enabled", "yes"}}));
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_EQ(seen.about("mode")["value"], "cluster");
+}
+
+TEST_F(RedisDoctor, TellsWhatItMayToAUserOfFewRights) {
+  const redis_server server;
+  const std::vector<std::string> documented = {
+      "ACL",   "SETUSER",  "ann",       "reset", "on",    ">" + secret, "~*",         "&cremone:classic:*",
+      "+eval", "+evalsha", "+getrange", "+set",  "+del",  "+pexpire",   "+pttl",      "+time",
+      "+hget", "+hset",    "+publish",  "+ping", "+auth", "+select",    "+subscribe", "+scan"};
+  EXPECT_EQ(server.ask(documented).shown(), "OK");
+  const look seen = at(server.url_as("ann:" + secret));
+  EXPECT_EQ(seen.code, 0);
+  EXPECT_EQ(seen.all["overall"], "untold");
+  EXPECT_EQ(seen.about("rights")["verdict"], "good");
+  EXPECT_EQ(seen.about("clock")["verdict"], "good");
+  EXPECT_EQ(seen.about("latency")["verdict"], "good");
+  EXPECT_EQ(seen.about("eviction")["verdict"], "untold");
+  EXPECT_TRUE(seen.about("eviction")["value"].is_null());
+  EXPECT_THAT(seen.about("eviction")["reason"].get<std::string>(), HasSubstr("ACL SETUSER ann +info"));
+
+  EXPECT_EQ(server.ask({"ACL", "SETUSER", "ann", "+info"}).shown(), "OK");
+  const look more = at(server.url_as("ann:" + secret));
+  EXPECT_EQ(more.about("eviction")["verdict"], "good");
+  EXPECT_EQ(more.about("persistence")["value"], "no append-only file") << "CONFIG would tell the rest";
+
+  EXPECT_EQ(server.ask({"ACL", "SETUSER", "ann", "+config|get"}).shown(), "OK");
+  EXPECT_NE(at(server.url_as("ann:" + secret)).about("persistence")["value"], "no append-only file");
+}
+
+TEST_F(RedisDoctor, NamesTheRightsThatLackAndHowToGrantThem) {
+  const redis_server server;
+  EXPECT_EQ(server
+                .ask({"ACL", "SETUSER", "ann", "on", ">" + secret, "~*", "&*", "+@all", "-set", "-publish",
+                      "-scan"})
+                .shown(),
+            "OK");
+  const look seen = at(server.url_as("ann:" + secret));
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_EQ(seen.about("rights")["verdict"], "bad");
+  EXPECT_THAT(
+      seen.about("rights")["reason"].get<std::string>(),
+      AllOf(HasSubstr("ACL SETUSER ann"), HasSubstr("+set"), HasSubstr("+publish"), HasSubstr("+scan")));
+}
+
+TEST_F(RedisDoctor, PrintsLinesWithTheSumOfThem) {
+  const redis_server server;
+  const auto end = cremone({"doctor", server.url()});
+  EXPECT_EQ(end.code, 0);
+  EXPECT_THAT(end.out, AllOf(HasSubstr("good\trole\tmaster\t"), HasSubstr("\toverall\t")));
+}
+
+TEST_F(RedisDoctor, SaysThatNobodyAnswersOrLetsItIn) {
+  redis_server server({.extra = {"--requirepass", secret}});
+  const auto denied = cremone({"doctor", server.url_as(":" + secret + "-wrong")});
+  EXPECT_EQ(denied.code, 77) << denied.err;
+  EXPECT_THAT(denied.err, AllOf(HasSubstr(server.node()), Not(HasSubstr(secret))));
+  server.suspend();
+  const auto silent = cremone({"doctor", server.url_as(":" + secret)});
+  EXPECT_EQ(silent.code, 69) << silent.err;
+  server.kill();
+  const auto gone = cremone({"doctor", server.url_as(":" + secret)});
+  EXPECT_EQ(gone.code, 69) << gone.err;
+  EXPECT_THAT(gone.err, AllOf(HasSubstr(server.node()), Not(HasSubstr(secret))));
+}
+
+TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
+  redis_server server({.extra = {"--requirepass", secret}});
+  server.suspend();
+  process waits(cremone_words({"doctor", server.url_as(":" + secret)}), here());
+  const std::string file = "/proc/" + std::to_string(waits.pid()) + "/cmdline";
+  EXPECT_TRUE(wait_for([&] {
+    const std::string shown = contents(file);
+    return shown.find("doctor") != std::string::npos && shown.find("***") != std::string::npos;
+  }));
+  EXPECT_THAT(contents(file), Not(HasSubstr(secret)));
+  const auto end = waits.wait();
+  EXPECT_THAT(end.out + end.err, Not(HasSubstr(secret)));
+  server.resume();
+}
+
+TEST_F(RedisDoctor, OfClassicKnowsNoQuarantine) {
+  const redis_server server;
+  const auto end = cremone({"quarantine", server.url()});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("knows no quarantine"));
+  EXPECT_EQ(cremone({"quarantine", "--end", server.url()}).code, 70);
+}
+
+}  // namespace
+}  // namespace cremone::test
