@@ -183,7 +183,9 @@ TEST_P(SentinelFailover, WorksOnWithoutSentinelsAndFindsBackWhenTheyAreThereAgai
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, SentinelFailover,
-                         ::testing::Values(tested_layout{"classic", "layout=classic", 20s, false}),
+                         ::testing::Values(tested_layout{"classic", "layout=classic", 20s, false},
+                                           tested_layout{"record", "layout=record&prefix=fast&max_ttl=6s", 6s,
+                                                         true}),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

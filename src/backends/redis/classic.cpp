@@ -91,12 +91,12 @@ acquire_answer classic_backend::judge(const acquire_request& request, std::uint3
       return grant{.token = *token, .ticket = 0, .repeated = r.items[0].number == again};
     }
   }
-  return unknown{nonsense(node_->settings().node, "grant", r)};
+  return unknown{nonsense(node_->server(), "grant", r)};
 }
 
 acquire_answer classic_backend::judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r) {
   if (!r.items[1].is(kind::text) || !r.items[2].is(kind::integer)) {
-    return unknown{nonsense(node_->settings().node, "grant", r)};
+    return unknown{nonsense(node_->server(), "grant", r)};
   }
   rejection no;
   no.holders.push_back(hold_in(r.items[1], r.items[2]));
@@ -135,7 +135,7 @@ answer classic_backend::judge_removal(std::string_view script, outcome&& o) cons
   }
   const auto& r = std::get<reply>(o);
   if (!r.is(kind::integer)) {
-    return unknown{nonsense(node_->settings().node, script, r)};
+    return unknown{nonsense(node_->server(), script, r)};
   }
   if (r.number == 1) {
     return done{};
@@ -180,7 +180,7 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                const auto& r = std::get<redis::reply>(o);
                if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||
                    !r.items[1].is(kind::text)) {
-                 return reply(nonsense(self->node_->settings().node, "inspect", r));
+                 return reply(nonsense(self->node_->server(), "inspect", r));
                }
                lock_record seen;
                seen.name = std::move(name);

@@ -48,11 +48,11 @@ struct classic_backend::renewing {
         } else if (fits && r->text[i] == '2') {
           a = unknown{
               error(errc::access_denied,
-                    by.node_->settings().node +
+                    by.node_->server() +
                         ": it let nobody look at the lock's key (getrange) or renew it (pexpire); an ACL "
                         "that was changed, or a server that takes no writes any more")};
         } else if (!fits || (r->text[i] != '0' && r->text[i] != '1')) {
-          a = unknown{nonsense(by.node_->settings().node, "renew", *r)};
+          a = unknown{nonsense(by.node_->server(), "renew", *r)};
         } else if (r->text[i] == '1') {
           a = done{};
         } else {
@@ -136,7 +136,7 @@ void classic_backend::scan(const std::shared_ptr<listing>& l) {
     auto& r = std::get<reply>(o);
     if (!r.is(kind::list) || r.items.size() != 2 || !r.items[0].is(kind::text) ||
         !r.items[1].is(kind::list)) {
-      return l->reply(nonsense(self->node_->settings().node, "SCAN", r));
+      return l->reply(nonsense(self->node_->server(), "SCAN", r));
     }
     l->cursor = std::move(r.items[0].text);
     self->pick(l, r.items[1]);
@@ -155,7 +155,7 @@ void classic_backend::pick(const std::shared_ptr<listing>& l, const reply& keys)
                }
                const auto& r = std::get<reply>(o);
                if (!r.is(kind::list) || r.items.size() % 3 != 0) {
-                 return l->reply(nonsense(self->node_->settings().node, "pick", r));
+                 return l->reply(nonsense(self->node_->server(), "pick", r));
                }
                for (std::size_t i = 0; i < r.items.size(); i += 3) {
                  hold_record hold = hold_in(r.items[i + 1], r.items[i + 2]);
@@ -172,7 +172,7 @@ void classic_backend::pick(const std::shared_ptr<listing>& l, const reply& keys)
                if (self->env_->now() >= l->give_up) {
                  return l->reply(error(
                      errc::timed_out,
-                     self->node_->settings().node +
+                     self->node_->server() +
                          " has more keys than can be looked through in 4.5 s; ask for one lock by name"));
                }
                self->scan(l);

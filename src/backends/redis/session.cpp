@@ -109,7 +109,6 @@ void session::connect() {
     user->trying();
   }
   stage_ = stage::connecting;
-  ++attempt_;
   timer_->arm(env_->now() + connect_limit);
   if (route_.by) {
     return look();
@@ -121,9 +120,9 @@ void session::connect() {
 }
 
 void session::look() {
-  route_.by->find([weak = weak_from_this(), mine = attempt_](const result<sighted_master>& found) {
+  route_.by->find([weak = weak_from_this()](const result<sighted_master>& found) {
     const auto self = weak.lock();
-    if (!self || self->closed_ || self->attempt_ != mine) {
+    if (!self || self->closed_ || self->stage_ != stage::connecting) {
       return;
     }
     if (!found) {
@@ -160,9 +159,9 @@ void session::doubt() {
     return;
   }
   no_doubt_before_ = now + doubt_pause;
-  route_.by->find([weak = weak_from_this(), mine = attempt_](const result<sighted_master>& found) {
+  route_.by->find([weak = weak_from_this()](const result<sighted_master>& found) {
     const auto self = weak.lock();
-    if (!self || self->closed_ || self->attempt_ != mine || self->stage_ != stage::up) {
+    if (!self || self->closed_ || self->stage_ != stage::up) {
       return;
     }
     if (found && found->at.shown() != self->at_->shown()) {
@@ -304,7 +303,6 @@ void session::lost(error why) {
   }
   stage_ = stage::idle;
   at_.reset();
-  ++attempt_;
   line_.reset();
   if (const auto old = std::exchange(connection_, nullptr)) {
     old->close();

@@ -116,7 +116,6 @@ class session : public std::enable_shared_from_this<session> {
   enum class stage : std::uint8_t { idle, connecting, up } stage_ = stage::idle;
   std::optional<endpoint> at_;  // where the connection at hand goes, by what sentinels say
   std::string said_by_;         // which of them
-  std::uint64_t attempt_ = 0;   // answers of sentinels for earlier ones are of no interest
   std::size_t greetings_ = 0;
   std::size_t greetings_due_ = 0;
   instant up_since_{};
