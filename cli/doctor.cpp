@@ -27,7 +27,7 @@ constexpr command_text text = {
     "why, and the server; the last is about all of them.\n"
     "Ends with 0 when nothing is bad, with 1 when something is.",
     "  cremone doctor\n"
-    "  cremone doctor 'redis://db:6379?layout=classic'\n"
+    "  cremone doctor 'redis://db:6379'\n"
     "  cremone doctor --json | jq -r '.findings[] | select(.verdict == \"bad\") | .subject'"};
 
 std::string as_text(const std::vector<finding>& found, const std::string& store) {

@@ -215,6 +215,19 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   return lines;
 }
 
+void warn_of_quarantine(const client& store) {
+  const auto servers = store.quarantine();
+  if (!servers) {
+    return;
+  }
+  for (const quarantine_state& s : *servers) {
+    if (s.quarantined) {
+      complain(s.node + " gives out no lock, since it may have forgotten who holds what (" + s.why + ")" +
+               (s.left ? "; it does in " + shown(*s.left) : ""));
+    }
+  }
+}
+
 bool any_quarantined(const std::vector<quarantine_state>& all) noexcept {
   return std::any_of(all.begin(), all.end(), [](const quarantine_state& q) { return q.quarantined; });
 }

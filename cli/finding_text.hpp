@@ -6,6 +6,7 @@
 
 #include "cli/output.hpp"
 
+#include <cremone/client.hpp>
 #include <cremone/finding.hpp>
 
 #include <cstddef>
@@ -40,6 +41,9 @@ namespace cremone::cli {
 
 /// For programs: server, "open" or "quarantined", milliseconds that are left or nothing, why.
 [[nodiscard]] std::string quarantine_lines(const std::vector<quarantine_state>& all);
+
+/// Complains when a store gives out no lock at the moment: that nobody holds one there says little.
+void warn_of_quarantine(const client& store);
 
 [[nodiscard]] bool any_quarantined(const std::vector<quarantine_state>& all) noexcept;
 

@@ -3,6 +3,7 @@
 // `cremone list`: every lock that is held or waited for.
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/finding_text.hpp"
 #include "cli/output.hpp"
 #include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
@@ -56,6 +57,9 @@ outcome list_command(const arguments& given) {
   const auto locks = store->list();
   if (!locks) {
     return {.status = report(locks.error())};
+  }
+  if (locks->empty()) {
+    warn_of_quarantine(*store);
   }
   const auto printed = print(p.json() ? list_json(*locks, store->store()) : as_text(*locks, store->store()));
   return {.status = printed ? status::done : report(printed.error())};

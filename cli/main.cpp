@@ -57,7 +57,7 @@ std::string help_text() {
          "  cremone --version\n\n"
          "Without --url URL or $CREMONE_URL the locks are in an SQLite file of this user; no server is "
          "needed.\n"
-         "A password belongs into a file (redis://user@host/?layout=classic&password_file=FILE) or into "
+         "A password belongs into a file (redis://user@host/?password_file=FILE) or into "
          "$CREMONE_URL,\nnot on a command line, where others can see it.\n";
 }
 

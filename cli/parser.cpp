@@ -170,6 +170,9 @@ result<client> parser::open_store() const {
   open_options options;
   if (verbose_) {
     options.on_event = [](const store_event& e) {
+      if (is_terminal(STDERR_FILENO)) {
+        draw("\r\x1b[K");  // the line of one who waits may be there; it is drawn again
+      }
       complain(std::string(to_string(e.what)) + ": " + e.message);
     };
   }

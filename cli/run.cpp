@@ -64,7 +64,9 @@ outcome after(const job_end& end, lease& held, const run_options& options,
   const bool in_time = !end.ended_by_us && held.held();
   if (!in_time) {
     const auto released = held.release();
-    const std::string why = released ? why_in_danger(options, held_for)
+    // That the store knows nothing of it any more is what became of it, not why it was in danger.
+    const bool in_danger = released || released.error().code() == errc::not_held;
+    const std::string why = in_danger ? why_in_danger(options, held_for)
                             : released.error().code() == errc::lost
                                 ? released.error().message()
                                 : "lock '" + options.name + "': " + released.error().message();
@@ -165,6 +167,7 @@ outcome run_command(const arguments& given) {
   if (!store) {
     return {.status = report(store.error())};
   }
+  line.adapt_to(*store);
   if (const auto mine = held_by_our_caller(*store, options.name)) {
     complain(*mine);
     return {.status = options.conflict_status.value_or(status::busy)};

@@ -45,7 +45,9 @@ result<int> parse_status(const std::string& value) {
 
 run_line::run_line() : parser_(text) {
   parser_.add_name();
-  parser_.add_duration("--wait", "wait at most so long: 500ms, 10s, 2m, 1h (default: for ever)");
+  parser_.add_duration("--wait",
+                       "wait at most so long: 500ms, 10s, 2m, 1h (default: for as long as it takes, unless "
+                       "the store does not answer for 30s)");
   parser_.add_flag("--try", try_, "do not wait");
   parser_.add_text("-E,--conflict-exit-code", "CODE", conflict_,
                    "exit code when the lock is in use (default: 75)");
@@ -97,9 +99,19 @@ result<void> run_line::read_values() {
   }
   options_.how.wait = try_ ? no_wait : wait->value_or(forever);
   options_.how.ttl = ttl->value_or(options_.how.ttl);
+  options_.ttl_chosen = ttl->has_value();
   options_.how.max_hold = max_hold->value_or(forever);
   options_.how.label = label_;
   return read_grace();
+}
+
+void run_line::adapt_to(const client& store) {
+  if (!options_.ttl_chosen && store.max_ttl() < options_.how.ttl) {
+    options_.how.ttl = store.max_ttl();
+    if (!options_.grace_chosen) {
+      options_.grace = std::min(options_.grace, std::min(options_.how.ttl, options_.how.max_hold) / 6);
+    }
+  }
 }
 
 /// Renewals come at a third of the ttl, so that two thirds are left just before one: a grace longer than half would
@@ -111,6 +123,7 @@ result<void> run_line::read_grace() {
   }
   const auto span = std::min(options_.how.ttl, options_.how.max_hold);
   options_.grace = given->value_or(span / 6);
+  options_.grace_chosen = given->has_value();
   if (options_.grace > span / 2) {
     return error(errc::invalid_argument,
                  "--grace " + shown(options_.grace) +

@@ -21,6 +21,8 @@ struct run_options {
   std::chrono::milliseconds grace{};
   std::optional<int> conflict_status;  ///< instead of 75 when the lock is in use
   bool verbose = false;
+  bool ttl_chosen = false;  ///< by the caller; else by us
+  bool grace_chosen = false;
 };
 
 /// Not movable: the options refer to its strings.
@@ -35,6 +37,9 @@ class run_line {
 
   /// As parser::parse.
   [[nodiscard]] std::optional<int> parse(const arguments& given);
+
+  /// What the caller did not choose is as the store allows.
+  void adapt_to(const client& store);
 
   [[nodiscard]] const run_options& options() const noexcept { return options_; }
   [[nodiscard]] result<client> open_store() const { return parser_.open_store(); }

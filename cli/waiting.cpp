@@ -34,21 +34,25 @@ class wait_display {
     self_ = {me.host, me.pid};
   }
 
-  /// Asks the store and shows what it says. Nothing when it does not answer: the acquire will say why.
+  /// Asks the store and shows what it says. Without a terminal it is said once: who is in the way only to those who want to
+  /// know, that the store itself is in the way to everybody.
   void show() {
     const bool in_the_way = terminal_ && ::tcgetpgrp(STDERR_FILENO) != ::getpgrp();  // of one who types
-    const auto lock =
-        wanted_ && !in_the_way ? store_.inspect(name_) : result<lock_record>(error(errc::cancelled));
-    if (!lock) {
+    if (asked_ || in_the_way) {
       return;
     }
+    const auto lock = store_.inspect(name_);
+    const std::string trouble = trouble_with(lock);
     const auto waited =
         std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
     const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
-    const std::string line = waiting_line(*lock, self_, waited, now);
+    const std::string line =
+        trouble.empty() ? waiting_line(*lock, self_, waited, now) : waiting_line(name_, trouble, waited);
     if (!terminal_) {
-      complain(line);
-      wanted_ = false;
+      if (wanted_ || !trouble.empty()) {
+        complain(line);
+      }
+      asked_ = true;
       return;
     }
     draw("\r" + cut(line, terminal_size(STDERR_FILENO).columns - 1) + "\x1b[K");
@@ -63,12 +67,32 @@ class wait_display {
   }
 
  private:
+  /// Why nobody gets a lock there now, if so.
+  [[nodiscard]] std::string trouble_with(const result<lock_record>& lock) const {
+    if (!lock) {
+      return lock.error().detail().empty() ? lock.error().message() : lock.error().detail();
+    }
+    const auto servers = lock->holders.empty()
+                             ? store_.quarantine()
+                             : result<std::vector<quarantine_state>>(std::vector<quarantine_state>{});
+    if (servers) {
+      for (const quarantine_state& s : *servers) {
+        if (s.quarantined) {
+          return s.node + " gives out no lock, since it may have forgotten who holds what (" + s.why + ")" +
+                 (s.left ? "; it does in " + shown(*s.left) : "");
+        }
+      }
+    }
+    return {};
+  }
+
   const client& store_;
   const std::string& name_;
   own_identity self_;
   bool terminal_;
   bool wanted_;
   bool drawn_ = false;
+  bool asked_ = false;  // and that is enough
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
@@ -130,6 +154,11 @@ waited acquire(const client& store, const std::string& name, const acquire_optio
   display.clear();
   worker.join();
   return {std::move(*answer), signal};
+}
+
+std::string waiting_line(const std::string& name, const std::string& trouble,
+                         std::chrono::milliseconds waited) {
+  return printable("waiting for '" + name + "': " + trouble + "; waited " + shown(waited));
 }
 
 std::string waiting_line(const lock_record& lock, const own_identity& self, std::chrono::milliseconds waited,

@@ -23,7 +23,7 @@ struct waited {
 };
 
 /// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone when this returns.
-/// Elsewhere, and only if `verbose`, that line is printed once. A signal that would end us ends the wait: then no hold
+/// Elsewhere that line is printed once, if `verbose` or if the store itself is in the way. A signal that would end us ends the wait: then no hold
 /// and no place in the queue is left. Throws std::system_error when the system has no thread left.
 [[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
                              signal_inbox& signals, bool verbose);
@@ -38,5 +38,9 @@ struct own_identity {
 /// less: "waiting for 'deploy': held by another program, which left 'f3a9', expires in 8s unless renewed; waited 12s"
 [[nodiscard]] std::string waiting_line(const lock_record& lock, const own_identity& self,
                                        std::chrono::milliseconds waited, wall_time now);
+
+/// The same where the store is in the way: "waiting for 'deploy': db1:6379 gives out no lock, …; waited 12s"
+[[nodiscard]] std::string waiting_line(const std::string& name, const std::string& trouble,
+                                       std::chrono::milliseconds waited);
 
 }  // namespace cremone::cli

@@ -3,6 +3,7 @@
 // `cremone who NAME`: who holds a lock, since when, and who waits for it.
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/finding_text.hpp"
 #include "cli/output.hpp"
 #include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
@@ -47,6 +48,9 @@ outcome who_command(const arguments& given) {
   }
   if (const auto printed = print(out); !printed) {
     return {.status = report(printed.error())};
+  }
+  if (lock->holders.empty()) {
+    warn_of_quarantine(*store);
   }
   return {.status = lock->holders.empty() ? status::nothing_held : status::done};
 }

@@ -9,6 +9,7 @@
 #include <cremone/record.hpp>
 #include <cremone/result.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <stop_token>
@@ -91,6 +92,9 @@ class client {
   /// ends. The caller owns it; it is close-on-exec, which the child has to clear. *unsupported* where the store
   /// cannot tell whether a process lives.
   [[nodiscard]] result<int> lifeline() const;
+
+  /// The longest ttl that the store takes. Zero for a client that was moved from or never opened.
+  [[nodiscard]] std::chrono::milliseconds max_ttl() const;
 
   /// The store, for messages: no secrets in it. Empty for a client that was moved from or never opened.
   [[nodiscard]] std::string store() const;

@@ -203,8 +203,9 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
     if (settings_.claim_time * ahead < settings_.waiter_refresh) {
       return settings_.claim_time * ahead;
     }
-    // Those far behind come at moments of their own: if all before them are dead, one of them notices soon.
-    return spread_.between(settings_.waiter_refresh / 2, settings_.waiter_refresh);
+    // Those far behind come at moments of their own: in a crowd one of them is always about to ask, and notices when those
+    // before it are dead.
+    return spread_.between(settings_.claim_time, settings_.waiter_refresh);
   }
   nanoseconds pause = longest_head_pause;
   for (const hold_record& holder : r.holders) {

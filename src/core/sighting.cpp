@@ -113,6 +113,9 @@ const observations::seen_hold* find(seen_holds of_one_lock, const owner_id& owne
   return found == of_one_lock.end() ? nullptr : &*found;
 }
 
+/// Its name is one that no lock can have.
+bool about_store(const sighting& s) { return s.name.str().starts_with('\x01'); }
+
 /// Is this note over, now that we have seen what we have seen of its lock?
 bool is_over(const sighting& note, seen_holds ours) {
   const seen_holds lock = of_lock(ours, note.name);
@@ -206,11 +209,13 @@ std::vector<sighting> merge(std::vector<sighting> kept, const vantage& from, see
   std::vector<sighting> fresh = news(kept, from, ours);
   std::erase_if(kept, [&](const sighting& s) {
     const bool nonsense = s.from.clock == from.clock && s.first > now + ahead_at_most;
-    const bool forgotten = s.from.clock == from.clock && s.first + sighting_kept_for < now;
+    const bool forgotten = !about_store(s) && s.from.clock == from.clock && s.first + sighting_kept_for < now;
     return nonsense || forgotten || (s.from == from && is_over(s, ours));
   });
   kept.insert(kept.end(), std::make_move_iterator(fresh.begin()), std::make_move_iterator(fresh.end()));
   if (kept.size() > max_sightings) {
+    // What is noted about a store, and not about one of its holds, stays: there is little of it, and it cannot be seen again.
+    std::stable_partition(kept.begin(), kept.end(), [](const sighting& s) { return !about_store(s); });
     kept.erase(kept.begin(), std::prev(kept.end(), max_sightings));
   }
   return kept;

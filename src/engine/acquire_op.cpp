@@ -133,10 +133,21 @@ core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
 core::acquire_action acquire_op::on_refusal(instant now) {
   lookout& known = engine_->holders();
   const bool quarantined = last_no_.why == errc::quarantined;
+  if (last_no_.why == errc::busy) {
+    engine_->gave_out();
+  }
   bool& recalled = quarantined ? recalled_quarantine_ : recalled_;
   if (!recalled && (quarantined || last_no_.why == errc::busy)) {
     known.recall(quarantined ? core::quarantine_name() : request_.name, last_no_.holders, now);
     recalled = true;
+    if (quarantined) {  // for others of this machine, who may ask how long it still takes, or come after us
+      known.with_table([&](core::observations& seen) {
+        for (const hold_record& h : last_no_.holders) {
+          (void)seen.note(core::quarantine_name(), h, now);
+        }
+      });
+      known.leave(core::quarantine_name(), now);
+    }
   }
   const bool at_once = quarantined && last_no_.nothing_forgotten && !known.ever_open();
   return known.with_table([&](core::observations& seen) {
@@ -242,12 +253,11 @@ void acquire_op::succeed(const core::acquire_action& action) {
 }
 
 void acquire_op::fail(const error& why) {
-  error told = explained(why);
   if (!last_no_.holders.empty()) {  // before the caller hears of it, who may exit then
     engine_->holders().leave(last_no_.why == errc::quarantined ? core::quarantine_name() : request_.name,
                              now());
   }
-  finish(std::move(told));
+  finish(explained(why));
 }
 
 void acquire_op::finish(result<lease> r) {
@@ -260,8 +270,16 @@ void acquire_op::finish(result<lease> r) {
 }
 
 error acquire_op::explained(const error& why) {
-  return describe_failure(why, request_, last_no_, engine_->store_traits().store,
-                          engine_->outside().wall_now(), silence());
+  error told = describe_failure(why, request_, last_no_, engine_->store_traits().store,
+                                engine_->outside().wall_now(), silence());
+  const bool watched = why == errc::busy || why == errc::quarantined;
+  if (watched && engine_->holders().cannot_keep_notes()) {
+    return {told.code(),
+            told.detail() +
+                "; what was seen of it cannot be kept for the next who comes (no state directory that can be "
+                "written; see CREMONE_STATE_DIR), so that only one who waits takes over"};
+  }
+  return told;
 }
 
 /// How long the one who is in the way has been seen silent, where silence leads to a takeover.

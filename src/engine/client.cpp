@@ -179,6 +179,10 @@ result<int> client::lifeline() const {
   return engine_->store().lifeline();
 }
 
+std::chrono::milliseconds client::max_ttl() const {
+  return engine_ ? engine_->store_traits().max_ttl : std::chrono::milliseconds(0);
+}
+
 std::string client::store() const { return engine_ ? engine_->store_traits().store : std::string(); }
 
 void client::close() noexcept {

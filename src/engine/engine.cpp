@@ -64,7 +64,7 @@ void engine::gave_out() {
     holders_.saw_open(env_->now());
   }
   if (sweeper_) {
-    sweeper_->start(weak_from_this(), phase_);
+    sweeper_->start(shared_from_this(), phase_);
   }
 }
 
@@ -192,7 +192,7 @@ void engine::close() noexcept {
   }
   if (sweeper_ && seen_open_) {
     ++under_way_;
-    sweeper_->finish([self = shared_from_this()] { self->finished(); });
+    sweeper_->step(shared_from_this(), [self = shared_from_this()] { self->finished(); });
   }
 
   {

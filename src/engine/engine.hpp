@@ -77,7 +77,7 @@ class engine : public std::enable_shared_from_this<engine> {
   /// Says how long it still takes; whoever asks has seen it from now on.
   void watch_quarantine(quarantine_state& state);
 
-  /// A lock was granted.
+  /// A lock was granted, or is held by another: the store gives out locks.
   void gave_out();
 
   /// Waiting acquires register, so that close() can end them. False once closed.

@@ -99,6 +99,11 @@ bool lookout::ever_open() {
   });
 }
 
+bool lookout::cannot_keep_notes() {
+  const std::lock_guard lock(file_mutex_);
+  return file_ && failed_;
+}
+
 std::uint64_t lookout::sweep_cursor() {
   const std::lock_guard lock(file_mutex_);
   std::uint64_t cursor = 0;
@@ -131,7 +136,8 @@ void lookout::write(instant now) {
       seen.insert(seen.end(), holds.begin(), holds.end());
     }
   });
-  if (file_->add({file_->clock(), store_}, seen, now)) {
+  failed_ = !file_->add({file_->clock(), store_}, seen, now);
+  if (!failed_) {
     unwritten_.clear();
   }
 }

@@ -51,6 +51,9 @@ class lookout {
   /// Has any process of this machine ever seen that, as far as is known?
   [[nodiscard]] bool ever_open();
 
+  /// Can what is seen be kept for the next process? False where nothing needs to be.
+  [[nodiscard]] bool cannot_keep_notes();
+
   /// Where the next who sweeps the store goes on.
   [[nodiscard]] std::uint64_t sweep_cursor();
   void set_sweep_cursor(std::uint64_t cursor, instant now);
@@ -72,7 +75,8 @@ class lookout {
   std::set<lock_name> unwritten_;  // locks of which more was seen than the file has
   instant last_try_ = instant::min();
   bool closing_ = false;
-  bool open_ = false;  // this client has seen it give out locks
+  bool failed_ = false;  // the last write
+  bool open_ = false;    // this client has seen it give out locks
 };
 
 }  // namespace cremone::detail

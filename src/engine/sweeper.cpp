@@ -7,27 +7,24 @@
 
 namespace cremone::detail {
 
-void sweeper::start(std::weak_ptr<const void> alive, std::chrono::nanoseconds phase) {
-  alive_ = std::move(alive);
-  timer_ = env_.make_timer([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (const auto here = self ? self->alive_.lock() : nullptr) {
-      self->step([] {});
+void sweeper::start(const owner& o, std::chrono::nanoseconds phase) {
+  timer_ = env_.make_timer([weak = weak_from_this(), alive = std::weak_ptr<const void>(o)] {
+    const auto here = alive.lock();
+    if (const auto self = here ? weak.lock() : nullptr) {
+      self->step(here, [] {});
       self->timer_->arm(self->env_.now() + pause);
     }
   });
   timer_->arm(env_.now() + phase % pause);
 }
 
-void sweeper::finish(callback<void()> done) { step(std::move(done)); }
-
-void sweeper::step(callback<void()> done) {
-  store_.sweep(known_.sweep_cursor(), [self = shared_from_this(), alive = alive_.lock(),
+void sweeper::step(owner o, callback<void()> done) {
+  store_.sweep(known_.sweep_cursor(), [self = shared_from_this(), o = std::move(o),
                                        done = std::move(done)](result<sweep_step> found) mutable {
     if (found) {
       const instant now = self->env_.now();  // after the answer was read
       for (const lock_record& lock : found->held) {
-        self->take(lock, now);
+        self->take(o, lock, now);
       }
       self->known_.set_sweep_cursor(found->cursor, now);
     }
@@ -36,7 +33,7 @@ void sweeper::step(callback<void()> done) {
 }
 
 /// Whoever waits for this lock watches it too, in the same table.
-void sweeper::take(const lock_record& lock, instant now) {
+void sweeper::take(const owner& o, const lock_record& lock, instant now) {
   known_.recall(lock.name, lock.holders, now);
   for (const hold_record& holder : lock.holders) {
     const instant ripe =
@@ -45,16 +42,14 @@ void sweeper::take(const lock_record& lock, instant now) {
       continue;
     }
     const auto asked = std::make_shared<const std::pair<lock_name, hold_record>>(lock.name, holder);
-    store_.evict(asked->first, asked->second.version,
-                 [self = shared_from_this(), alive = alive_.lock(), asked](const answer& a) {
-                   if (alive && std::holds_alternative<done>(a)) {
-                     self->events_.tell(event_kind::evicted,
-                                        "lock '" + asked->first.str() +
-                                            "', which nobody asked for, was taken from " +
-                                            describe_owner(asked->second.owner) + ", silent for its ttl of " +
-                                            describe_time(asked->second.ttl));
-                   }
-                 });
+    store_.evict(asked->first, asked->second.version, [self = shared_from_this(), o, asked](const answer& a) {
+      if (std::holds_alternative<done>(a)) {
+        self->events_.tell(event_kind::evicted,
+                           "lock '" + asked->first.str() + "', which nobody asked for, was taken from " +
+                               describe_owner(asked->second.owner) + ", silent for its ttl of " +
+                               describe_time(asked->second.ttl));
+      }
+    });
   }
   known_.leave(lock.name, now);
 }

@@ -25,22 +25,23 @@ class sweeper : public std::enable_shared_from_this<sweeper> {
   sweeper(env& outside, backend& store, lookout& known, const event_hub& events) noexcept
       : env_(outside), store_(store), known_(known), events_(events) {}
 
-  /// Takes a step every `pause`, the first after a part of it that differs from client to client. `alive`: while there.
-  void start(std::weak_ptr<const void> alive, std::chrono::nanoseconds phase);
+  /// What the sweeper refers to lives for as long as this.
+  using owner = std::shared_ptr<const void>;
 
-  /// The last step; `done` when it is over.
-  void finish(callback<void()> done);
+  /// Takes a step every `pause` while its owner is there, the first after a part of it that differs from client to client. Once.
+  void start(const owner& o, std::chrono::nanoseconds phase);
+
+  /// One step; `done` when it is over.
+  void step(owner o, callback<void()> done);
 
  private:
-  void step(callback<void()> done);
-  void take(const lock_record& lock, instant now);
+  void take(const owner& o, const lock_record& lock, instant now);
 
   env& env_;
   backend& store_;
   lookout& known_;
   const event_hub& events_;
-  std::weak_ptr<const void> alive_;
-  std::unique_ptr<timer> timer_;
+  std::unique_ptr<timer> timer_;  // set once, before it is armed
 };
 
 }  // namespace cremone::detail

@@ -43,11 +43,11 @@ std::string modest_user(redis::layout layout) {
   const std::string name = record ? "modest_record" : "modest_classic";
   words order = {"ACL", "SETUSER", name, "reset", "on", ">sesame"};
   const words rights =
-      record ? words{"~cremone:*",     "&cremone:wake:*", "+eval",   "+evalsha", "+info",    "+time",
-                     "+get",           "+mget",           "+set",    "+mset",    "+exists",  "+pexpire",
-                     "+zadd",          "+zrem",           "+zrange", "+zrank",   "+zcard",   "+zcount",
-                     "+hget",          "+hmget",          "+hset",   "+hdel",    "+publish", "+subscribe",
-                     "+pubsub|numsub", "+ping",           "+auth",   "+select",  "+scan"}
+      record ? words{"~cremone:*", "&cremone:wake:*", "+eval",   "+evalsha",       "+info",   "+time",
+                     "+get",       "+mget",           "+set",    "+mset",          "+exists", "+pexpire",
+                     "+zadd",      "+zrem",           "+zrange", "+zrangebyscore", "+zrank",  "+zcard",
+                     "+zcount",    "+hget",           "+hmget",  "+hset",          "+hdel",   "+publish",
+                     "+subscribe", "+pubsub|numsub",  "+ping",   "+auth",          "+select", "+scan"}
              : words{"~*",       "&cremone:classic:*", "+eval", "+evalsha", "+getrange", "+set",
                      "+del",     "+pexpire",           "+pttl", "+time",    "+hget",     "+hset",
                      "+publish", "+subscribe",         "+ping", "+auth",    "+select",   "+scan"};

@@ -198,7 +198,7 @@ TEST_F(RedisQueue, IsNotHeldUpWhenHalfOfTheProcessesAreKilled) {
   ASSERT_TRUE(mine.release());
   const std::vector<served> all = hear_all(half);
   EXPECT_EQ(all.size(), crowd_size / 2);
-  EXPECT_LE(longest_gap(all), 2 * claim_time);
+  EXPECT_LE(longest_gap(all), 4 * claim_time);  // far below that for each of the dead
 }
 
 TEST_F(RedisQueue, GoesOnAfterTheTtlWhenTheHolderIsKilledToo) {
@@ -218,9 +218,8 @@ TEST_F(RedisQueue, GoesOnAfterTheTtlWhenTheHolderIsKilledToo) {
   const auto killed = std::chrono::floor<microseconds>(std::chrono::steady_clock::now().time_since_epoch());
   const std::vector<served> all = hear_all(half);
   ASSERT_EQ(all.size(), crowd_size / 2);
-  // All that stood before the living may be dead, who then notice when the first of them asks again by its timer.
-  EXPECT_LE(all.front().when - killed, 2002ms + 1s + 10s);
-  EXPECT_LE(longest_gap(all), 2 * claim_time);
+  EXPECT_LE(all.front().when - killed, 2002ms + 1s + 4 * claim_time);
+  EXPECT_LE(longest_gap(all), 4 * claim_time);
 }
 
 TEST_F(RedisQueue, IsHeldUpByNoMoreThanTheClaimTimeOfEachWhoHangs) {

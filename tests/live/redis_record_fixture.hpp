@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/redis/backend.hpp"
+#include "backends/redis/digest.hpp"
 #include "base/url.hpp"
 #include "engine/asio_env.hpp"
 #include "live/redis_fixture.hpp"
@@ -14,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 

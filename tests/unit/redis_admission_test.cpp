@@ -24,6 +24,7 @@ server_facts good() {
   f.role = server_role::master;
   f.master_replid2 = std::string(40, '0');
   f.forgetting_calls = 0;
+  f.evicted_keys = 0;
   return f;
 }
 
@@ -44,6 +45,8 @@ TEST(Admission, IsRefusedForEachDoubt) {
       {"it does not say", [](server_facts& f) { f.uptime.reset(); }},
       {"it was emptied", [](server_facts& f) { f.forgetting_calls = 1; }},
       {"it does not tell whether", [](server_facts& f) { f.forgetting_calls.reset(); }},
+      {"it has evicted keys", [](server_facts& f) { f.evicted_keys = 1; }},
+      {"it does not tell whether it has", [](server_facts& f) { f.evicted_keys.reset(); }},
       {"it was a replica once", [](server_facts& f) { f.master_replid2 = std::string(40, 'b'); }},
       {"it does not tell that", [](server_facts& f) { f.master_replid2.clear(); }},
       {"it is a replica", [](server_facts& f) { f.role = server_role::replica; }},
@@ -65,17 +68,17 @@ TEST(Admission, DoesNotBelieveTheUptimeOfAClockThatIsOff) {
 }
 
 TEST(QuarantineMark, IsReadBack) {
-  const auto mark = parse_quarantine("Q abc123 1700000000000001 missing 42");
+  const auto mark = parse_quarantine("Q abc.0/0 n1 1700000000000001 missing 42");
   ASSERT_TRUE(mark);
   EXPECT_TRUE(mark->missing);
   EXPECT_EQ(mark->since, now + 1us);
-  EXPECT_EQ(mark->text, "Q abc123 1700000000000001 missing 42");
-  EXPECT_FALSE(parse_quarantine("Q abc123 1 foreign 0")->missing);
+  EXPECT_EQ(mark->text, "Q abc.0/0 n1 1700000000000001 missing 42");
+  EXPECT_FALSE(parse_quarantine("Q abc.0/0 n1 1 foreign 0")->missing);
 }
 
 TEST(QuarantineMark, IsNothingElse) {
-  for (const std::string text : {"", "Q", "A abc n1 0", "Q abc x foreign 0", "Q abc 1 foreign",
-                                 "Q abc 1 foreign 0 more", "Q abc 99999999999999999999 missing 0"}) {
+  for (const std::string text : {"", "Q", "A abc n1 0", "Q abc n1 x foreign 0", "Q abc n1 1 foreign",
+                                 "Q abc n1 1 foreign 0 more", "Q abc n1 99999999999999999999 missing 0"}) {
     EXPECT_FALSE(parse_quarantine(text)) << text;
   }
 }

@@ -39,6 +39,7 @@ class RedisExamination : public ::testing::Test {
     env_->run_all();
     wire().let_open();
     wire().say("+OK\r\n+PONG\r\n");  // AUTH and the greeting
+    wire().say("-NOPERM\r\n");       // what the node asks about each new server
     (void)wire().take_sent();
     examine(env_, node_, {.rights_command = {"EVAL", "which?", "0"}},
             [this](result<std::vector<finding>> r) { answers_.push_back(std::move(r)); });

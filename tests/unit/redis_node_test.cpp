@@ -24,6 +24,11 @@ using ::testing::Not;
 
 const std::string first_life(40, 'a');
 const std::string second_life(40, 'b');
+const std::string no_past(40, '0');
+
+[[nodiscard]] std::string sha_of(const std::string& id, record_script which) {
+  return record_book(id + "." + no_past, 0).at(which).sha;
+}
 
 class RedisNode : public ::testing::Test {
  protected:
@@ -34,7 +39,8 @@ class RedisNode : public ::testing::Test {
     env_->run_all();
     wire().let_open();
     wire().say("+PONG\r\n");
-    (void)wire().take_sent();
+    EXPECT_THAT(wire().take_sent(), HasSubstr("INFO"));
+    wire().say("-NOPERM\r\n");  // what it says of itself is not told unasked here
   }
 
   [[nodiscard]] test::scripted_connection& wire() { return *net_->opened().back(); }
@@ -54,13 +60,15 @@ class RedisNode : public ::testing::Test {
 
   void not_known() { wire().say("-NOSCRIPT No matching script.\r\n"); }
   void tell_life(const std::string& id) {
-    const std::string info = "# Server\r\nrun_id:" + id + "\r\n";
+    const std::string info = "# Server\r\nrun_id:" + id + "\r\nmaster_replid2:" + no_past + "\r\n";
     wire().say("$" + std::to_string(info.size()) + "\r\n" + info + "\r\n");
   }
   void of_another_life() { wire().say("*2\r\n$1\r\nR\r\n$1\r\n1\r\n"); }
   void fine() { wire().say("*1\r\n:1\r\n"); }
 
-  [[nodiscard]] static std::string text_of(const std::string& id) { return "local run = '" + id + "'"; }
+  [[nodiscard]] static std::string text_of(const std::string& id) {
+    return "local run, db = '" + id + "." + no_past + "', '0'";
+  }
 
   /// Knows which life it is.
   void learn(const std::string& id) {
@@ -83,7 +91,7 @@ TEST_F(RedisNode, AsksWhichLifeItIsBeforeItSendsAScript) {
   EXPECT_THAT(question, HasSubstr("INFO"));
   EXPECT_THAT(question, Not(HasSubstr("EVAL")));
   tell_life(first_life);
-  EXPECT_THAT(wire().take_sent(), HasSubstr(record_book(first_life).at(record_script::look).sha));
+  EXPECT_THAT(wire().take_sent(), HasSubstr(sha_of(first_life, record_script::look)));
   not_known();
   EXPECT_THAT(wire().take_sent(), HasSubstr("INFO")) << "it may have ended meanwhile";
   tell_life(first_life);
@@ -99,7 +107,7 @@ TEST_F(RedisNode, SendsNoTextToAServerThatKnowsIt) {
   learn(first_life);
   const auto a = run();
   const std::string sent = wire().take_sent();
-  EXPECT_THAT(sent, HasSubstr(record_book(first_life).at(record_script::look).sha));
+  EXPECT_THAT(sent, HasSubstr(sha_of(first_life, record_script::look)));
   EXPECT_TRUE(sent.ends_with("$1\r\n-\r\n"));
   fine();
   EXPECT_TRUE(a->done());
@@ -177,7 +185,7 @@ TEST_F(RedisNode, DoesNotSendAnAcquireWhoseOwnerHasBeenReleasedMeanwhile) {
   EXPECT_TRUE(acquire->failed()->nothing_done);
   (void)wire().take_sent();
   tell_life(first_life);
-  EXPECT_THAT(wire().take_sent(), HasSubstr(record_book(first_life).at(record_script::release).sha));
+  EXPECT_THAT(wire().take_sent(), HasSubstr(sha_of(first_life, record_script::release)));
   fine();
   EXPECT_TRUE(release->done());
 }

@@ -8,19 +8,19 @@
 namespace cremone::redis {
 
 std::optional<quarantine_mark> parse_quarantine(std::string_view marker) {
-  std::array<std::string_view, 5> word;
+  std::array<std::string_view, 6> word;
   std::string_view rest = marker;
   for (auto& w : word) {
     const auto end = rest.find(' ');
     w = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
-  const auto since = number_in(word[2]);
-  if (word[0] != "Q" || !since || *since >= fence_token::limit || !rest.empty() || word[4].empty()) {
+  const auto since = number_in(word[3]);
+  if (word[0] != "Q" || !since || *since >= fence_token::limit || !rest.empty() || word[5].empty()) {
     return std::nullopt;
   }
   return quarantine_mark{std::string(marker), wall_time(std::chrono::microseconds(*since)),
-                         word[3] == "missing"};
+                         word[4] == "missing"};
 }
 
 bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before, wall_time after,
@@ -29,7 +29,7 @@ bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time befor
   // A second more for each clock that may be off by as much, and one for whole seconds.
   const auto enough = max_ttl + 2 * clocks_agree_within + std::chrono::seconds(1);
   return clocks_agree && facts.uptime && *facts.uptime > enough && facts.forgetting_calls == 0U &&
-         facts.always_master();
+         facts.evicted_keys == 0U && facts.always_master();
 }
 
 }  // namespace cremone::redis

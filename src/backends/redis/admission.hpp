@@ -16,7 +16,7 @@
 
 namespace cremone::redis {
 
-/// What stands at the marker's key while a server is in quarantine: 'Q <run id> <since> <why> <floor>'.
+/// What stands at the marker's key while a server is in quarantine: 'Q <life> <settings> <since> <why> <floor>'.
 struct quarantine_mark {
   std::string text;      ///< the whole of it
   wall_time since{};     ///< on the server's clock

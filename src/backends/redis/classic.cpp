@@ -177,6 +177,9 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                if (auto* f = std::get_if<failure>(&o)) {
                  return reply(unanswered(std::move(*f)));
                }
+               if (auto why = self->fitness_->misfit()) {
+                 return reply(std::move(*why));
+               }
                const auto& r = std::get<redis::reply>(o);
                if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||
                    !r.items[1].is(kind::text)) {

@@ -133,6 +133,9 @@ void classic_backend::scan(const std::shared_ptr<listing>& l) {
     if (auto* f = std::get_if<failure>(&o)) {
       return l->reply(unanswered(std::move(*f)));
     }
+    if (auto why = self->fitness_->misfit()) {
+      return l->reply(std::move(*why));
+    }
     auto& r = std::get<reply>(o);
     if (!r.is(kind::list) || r.items.size() != 2 || !r.items[0].is(kind::text) ||
         !r.items[1].is(kind::list)) {

@@ -30,7 +30,8 @@ class clock_watch {
       return std::nullopt;
     }
     const auto age = std::max(received - at_, instant::duration(0));
-    const auto slack = std::chrono::ceil<std::chrono::microseconds>(age * drift_ppm / 1'000'000);
+    const auto slack = std::chrono::ceil<std::chrono::microseconds>(age / 1'000'000 * drift_ppm) +
+                       std::chrono::microseconds(1);
     if (high < low_ - slack || low > high_ + slack) {
       const auto step = (low + high) / 2 - (low_ + high_) / 2;
       set(low, high, received);

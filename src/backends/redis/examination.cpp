@@ -153,7 +153,7 @@ class examination : public std::enable_shared_from_this<examination> {
   }
 
   void note_right(const char* command, const failure& f) {
-    if (f.why == errc::access_denied) {
+    if (f.why == errc::access_denied || f.why == errc::misconfigured) {  // denied, or renamed away
       if (!seen_.denied) {
         seen_.denied.emplace();
       }

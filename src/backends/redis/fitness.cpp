@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/fitness.hpp"
 
-#include "backends/redis/answers.hpp"
 #include "backends/redis/diagnosis.hpp"
 #include "backends/redis/info.hpp"
 #include "backends/redis/reporting.hpp"
 
-#include <array>
 #include <utility>
+#include <vector>
 
 namespace cremone::redis {
 
 void fitness::start() {
-  node_->on_change([weak = weak_from_this(), report = report_changes(events_, node_->settings().node),
-                    lost = false](const error* why) mutable {
-    report(why);
-    const auto self = weak.lock();
-    if (self && why == nullptr && lost) {
-      self->ask();  // it may be another server, or the same one set up anew
+  node_->on_facts([weak = weak_from_this()](const server_facts& facts) {
+    if (const auto self = weak.lock()) {
+      self->judge(facts);
     }
-    lost = why != nullptr;
   });
-  ask();  // goes first when it connects
+  node_->on_change(
+      [weak = weak_from_this(), report = report_changes(events_, node_)](const error* why) mutable {
+        report(why);
+        if (const auto self = weak.lock(); self && why == nullptr) {
+          self->ask_for_rights();
+        }
+      });
 }
 
-void fitness::ask() {
-  const std::array<std::string_view, 2> words = {"INFO", "all"};
-  node_->command(words, longest_limit, [weak = weak_from_this()](outcome o) {
-    if (const auto self = weak.lock()) {
-      self->take_info(std::move(o));
-    }
-  });
+void fitness::ask_for_rights() {
   node_->check_rights([weak = weak_from_this()](std::optional<error> lacking) {
     if (const auto self = weak.lock()) {
       const std::lock_guard lock(self->mutex_);
@@ -39,12 +34,8 @@ void fitness::ask() {
   });
 }
 
-void fitness::take_info(outcome&& o) {
-  const auto* told = std::get_if<reply>(&o);
-  if (told == nullptr || !told->is(reply::kind::text)) {
-    return;  // denied, or not there: what is not told refuses nothing
-  }
-  const server_facts facts = read_facts(parse_info(told->text));
+/// What the server does not tell refuses nothing.
+void fitness::judge(const server_facts& facts) {
   const purpose wanted = purpose_of(node_->settings());
   std::vector<std::string> news;
   {
@@ -61,6 +52,11 @@ void fitness::take_info(outcome&& o) {
   }
 }
 
+std::optional<error> fitness::misfit() {
+  const std::lock_guard lock(mutex_);
+  return misfit_;
+}
+
 std::optional<error> fitness::trouble() {
   std::optional<error> why;
   {
@@ -68,7 +64,8 @@ std::optional<error> fitness::trouble() {
     why = misfit_ ? misfit_ : lacking_;
   }
   if (why) {
-    ask();
+    node_->ask_about();
+    ask_for_rights();
   }
   return why;
 }

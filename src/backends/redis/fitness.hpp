@@ -30,9 +30,12 @@ class fitness : public std::enable_shared_from_this<fitness> {
   /// Why what the server grants must not be used, if so. Asks again, for the next one: somebody may have mended it.
   [[nodiscard]] std::optional<error> trouble();
 
+  /// The same, without the rights, for those who only look: what a replica shows is not what its master knows.
+  [[nodiscard]] std::optional<error> misfit();
+
  private:
-  void ask();
-  void take_info(outcome&& o);
+  void ask_for_rights();
+  void judge(const server_facts& facts);
 
   const std::shared_ptr<node> node_;
   const std::shared_ptr<const event_hub> events_;

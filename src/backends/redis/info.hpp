@@ -72,7 +72,8 @@ struct server_facts {
 
   server_role role = server_role::untold;
   std::optional<std::uint64_t> connected_replicas{};
-  std::string master_replid2;  ///< 40 hex digits; zeros unless it was a replica once, or followed one
+  std::string
+      master_replid2;  ///< 40 hex digits, nothing else: it becomes part of a script; zeros unless it was a replica once, or followed one
 
   std::optional<std::uint64_t> maxmemory{};  ///< 0: no limit
   std::optional<std::uint64_t> used_memory{};

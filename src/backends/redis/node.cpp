@@ -2,7 +2,6 @@
 #include "backends/redis/node.hpp"
 
 #include "backends/redis/errors.hpp"
-#include "backends/redis/info.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 
@@ -16,6 +15,7 @@ namespace {
 using fate = response::fate;
 
 constexpr std::chrono::milliseconds rights_limit{1000};
+constexpr std::chrono::milliseconds facts_limit{1000};
 
 std::string script_command(std::string_view verb, std::string_view which,
                            std::span<const std::string_view> arguments, std::size_t keys) {
@@ -55,7 +55,7 @@ std::string with_sha(std::string evalsha, const script& s) {
 /// Which life of the server is this?
 std::string life_question() {
   std::string question;
-  append_command(question, {"INFO", "server"});
+  append_command(question, {"INFO", "server", "replication"});
   return question;
 }
 
@@ -109,16 +109,57 @@ void node::run(const script& s, std::span<const std::string_view> arguments, std
 std::shared_ptr<const record_book> node::book() {
   const std::lock_guard lock(mutex_);
   if (!book_) {
-    book_ = std::make_shared<const record_book>("");
+    book_ = std::make_shared<const record_book>(std::string(), to_.db);
   }
   return book_;
+}
+
+void node::start() {
+  line_->on_change([weak = weak_from_this()](const error* why) {
+    const auto self = weak.lock();
+    if (self && why == nullptr) {
+      self->ask_about();  // it may be another server, or have changed
+    }
+    if (self && self->tell_) {
+      self->tell_(why);
+    }
+  });
+  line_->start();
+}
+
+void node::ask_about() {
+  std::string question;
+  append_command(question, {"INFO", "all"});
+  line_->send(std::move(question), facts_limit, {.first = true},
+              [weak = weak_from_this()](const response& r) {
+                const auto self = weak.lock();
+                if (self && r.what == fate::answered && r.got.is(reply::kind::text)) {
+                  const server_facts facts = read_facts(parse_info(r.got.text));
+                  self->know(facts);
+                  if (self->facts_) {
+                    self->facts_(facts);
+                  }
+                }
+              });
+}
+
+/// Another life has scripts of its own. What was sent with those of the life before is asked again, or in doubt.
+void node::know(const server_facts& facts) {
+  if (to_.layout != layout::record || facts.run_id.empty() || facts.master_replid2.empty()) {
+    return;
+  }
+  const std::string run = facts.run_id + "." + facts.master_replid2;
+  const std::lock_guard lock(mutex_);
+  if (!book_ || book_->run() != run) {
+    book_ = std::make_shared<const record_book>(run, to_.db);
+  }
 }
 
 void node::run(record_script which, std::span<const std::string_view> arguments, std::size_t keys,
                std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
   const auto l = std::make_shared<living>(living{which, tag, book(), 0, std::move(answer)});
   std::string command = script_command("EVALSHA", l->book->at(which).sha, arguments, keys);
-  if (!l->book->run_id().empty()) {
+  if (!l->book->run().empty()) {
     return line_->send(std::move(command), limit, tag,
                        [self = shared_from_this(), l](response r) { self->take(l, std::move(r)); });
   }
@@ -138,6 +179,11 @@ void node::take(const std::shared_ptr<living>& l, response&& r) {
     if (r.what == fate::answered && of_another_life(r.got)) {
       return learn(l, std::move(r.asked), r.due);
     }
+    if (r.what == fate::answered && !r.got.is(reply::kind::error) && book() != l->book) {
+      // It waited for a connection, and the server has followed another meanwhile: what it says may be from before.
+      return l->answer(
+          failure{{errc::outcome_unknown, server() + " may have forgotten while this was under way"}, false});
+    }
     return finish(std::move(l->answer), std::move(r));
   }
   if (const auto known = book(); known != l->book) {  // somebody has asked meanwhile
@@ -151,7 +197,7 @@ void node::take(const std::shared_ptr<living>& l, response&& r) {
 void node::learn(const std::shared_ptr<living>& l, std::string asked, instant due) {
   constexpr int most_lives = 3;
   if (++l->lives > most_lives) {
-    return l->answer(failure{{errc::unreachable, to_.node + " restarts again and again"}, true});
+    return l->answer(failure{{errc::unreachable, server() + " restarts again and again"}, true});
   }
   line_->send_again(life_question(), due, l->tag,
                     [self = shared_from_this(), l, asked = std::move(asked), due](response r) {
@@ -170,16 +216,14 @@ bool node::learnt(living& l, response& r) {
     finish(std::move(l.answer), std::move(r));
     return false;
   }
-  const std::string run_id = read_facts(parse_info(r.got.text)).run_id;
-  if (run_id.empty()) {
-    l.answer(failure{{errc::protocol_error, to_.node + " does not tell its run id"}, true});
+  const server_facts facts = read_facts(parse_info(r.got.text));
+  know(facts);
+  if (facts.run_id.empty() || facts.master_replid2.empty()) {
+    l.answer(
+        failure{{errc::protocol_error, server() + " does not tell its run id and its replication id"}, true});
     return false;
   }
-  const std::lock_guard lock(mutex_);
-  if (book_->run_id() != run_id) {
-    book_ = std::make_shared<const record_book>(run_id);
-  }
-  l.book = book_;
+  l.book = book();
   return true;
 }
 
@@ -261,7 +305,7 @@ void node::check_rights(callback<void(std::optional<error>)> answer) {
   if (to_.user.empty()) {
     return;
   }
-  line_->send(as_command(rights_words()), rights_limit, {},
+  line_->send(as_command(rights_words()), rights_limit, {.first = true},
               [self = shared_from_this(), answer = std::move(answer)](const response& r) mutable {
                 answer(self->lacking(r));
               });

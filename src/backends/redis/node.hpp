@@ -5,6 +5,7 @@
 // what the scripts are for.
 #pragma once
 
+#include "backends/redis/info.hpp"
 #include "backends/redis/pipeline.hpp"
 #include "backends/redis/scripts.hpp"
 #include "backends/redis/settings.hpp"
@@ -38,13 +39,21 @@ class node : public std::enable_shared_from_this<node> {
  public:
   node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to);
 
-  void start() { line_->start(); }
+  void start();
   void close() noexcept { line_->close(); }
 
   [[nodiscard]] const node_settings& settings() const noexcept { return to_; }
 
-  /// Called on the executor when the connection is there (null) and when it is lost. Before start().
-  void on_change(callback<void(const error*)> tell) { line_->on_change(std::move(tell)); }
+  /// Called on the executor when the connection is there (null), before anything is sent on it, and when it is lost. To be
+  /// set before start().
+  void on_change(callback<void(const error*)> tell) { tell_ = std::move(tell); }
+
+  /// Called on the executor with what the server says of itself, for each new connection and for ask_about(). To be set
+  /// before start().
+  void on_facts(callback<void(const server_facts&)> tell) { facts_ = std::move(tell); }
+
+  /// Asks the server about itself, before anything that waits. The answer is known when those to later requests come.
+  void ask_about();
 
   /// For messages: the server that is spoken to.
   [[nodiscard]] std::string server() const { return line_->server(); }
@@ -67,8 +76,8 @@ class node : public std::enable_shared_from_this<node> {
   /// Is a release of this owner on its way, behind the request that was just answered? Then it has given up.
   [[nodiscard]] bool released(std::uint64_t owner) { return line_->released(owner); }
 
-  /// Of the server's life that is known last; empty before it was asked.
-  [[nodiscard]] std::string run_id() { return book()->run_id(); }
+  /// The server's life that is known last, as the marker names it; empty before it was asked.
+  [[nodiscard]] std::string life() { return book()->life(); }
 
   /// Which commands that the scripts need does the server's ACL deny? Asked only as a named user; nobody else has an ACL to
   /// speak of. Empty: none, or it cannot be told.
@@ -99,8 +108,12 @@ class node : public std::enable_shared_from_this<node> {
   void name_rights(callback<void(outcome)> answer, failure f, instant due);
   [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
+  void know(const server_facts& facts);
+
   const node_settings to_;
   const std::shared_ptr<pipeline> line_;
+  callback<void(const error*)> tell_;
+  callback<void(const server_facts&)> facts_;
 
   std::mutex mutex_;
   std::shared_ptr<const record_book> book_;  // of the life known last; made when first needed

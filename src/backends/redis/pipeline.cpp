@@ -96,7 +96,11 @@ void pipeline::submit(request r, bool again) {
   }
   watch(r.due);
   if (state_ == state::connecting) {
-    waiting_.push_back(std::move(r));
+    if (r.tag.first) {
+      waiting_.push_front(std::move(r));
+    } else {
+      waiting_.push_back(std::move(r));
+    }
     return;
   }
   const bool rides_along = !sent_.empty() && pace_.rides_along(sent_.size(), sent_.front().asked, r.asked);
@@ -163,11 +167,17 @@ void pipeline::trying() {
 void pipeline::up(std::shared_ptr<connection> by) {
   {
     const std::lock_guard lock(mutex_);
+    node_ = session_->server();
+  }
+  if (tell_) {
+    tell_(nullptr);
+  }
+  {
+    const std::lock_guard lock(mutex_);
     if (state_ == state::closed) {
       return;
     }
     state_ = state::up;
-    node_ = session_->server();
     connection_ = by;
     for (request& r : waiting_) {
       put(std::move(r));
@@ -175,9 +185,6 @@ void pipeline::up(std::shared_ptr<connection> by) {
     waiting_.clear();
   }
   by->flush();
-  if (tell_) {
-    tell_(nullptr);
-  }
 }
 
 void pipeline::received(reply&& r) {

@@ -45,6 +45,8 @@ struct order_tag {
   /// Keeps or ends a hold: there is room for it also when there is none for more of the others. A release that undoes a
   /// request in doubt must not be turned away because of those requests.
   bool reserved = false;
+  /// Goes before those that wait for a connection: it asks about the server that all the others depend on.
+  bool first = false;
 };
 
 /// Threads: all members from any thread. Answers come on the executor, except those of close().
@@ -60,7 +62,8 @@ class pipeline final : public session_user, public std::enable_shared_from_this<
 
   pipeline(std::shared_ptr<env> e, std::shared_ptr<transport> net, const node_settings& to);
 
-  /// Called on the executor when the connection is there (null) and when it is lost, with the reason. Before start().
+  /// Called on the executor when the connection is there (null), before anything is sent on it, and when it is lost, with the
+  /// reason. To be set before start().
   void on_change(callback<void(const error*)> tell) { tell_ = std::move(tell); }
 
   /// Begins to connect.

@@ -82,7 +82,7 @@ record_backend::lock_keys record_backend::keys_of(const lock_name& name) const {
 }
 
 error record_backend::nonsense(record_script which, const reply& r) const {
-  static const record_book names("");
+  static const record_book names("", 0);
   return redis::nonsense(node_->server(), names.at(which).name, r);
 }
 
@@ -203,6 +203,9 @@ acquire_answer record_backend::judge_refusal(const asked& by, reply& r) {
     }
     if (!node_->released(number_of(request.owner))) {
       wakes_->wait(request.name, request.owner, request.wake, by.listened);
+      if (node_->released(number_of(request.owner))) {
+        wakes_->leave(request.owner);  // while it was put there
+      }
     }
   }
   return no;

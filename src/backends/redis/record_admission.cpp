@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace cremone::redis {
@@ -67,7 +68,7 @@ void record_backend::refuse_for_now(const std::string& marker, callback<void(acq
   if (nothing_forgotten) {
     return reply(quarantined(*mark, *nothing_forgotten));
   }
-  const std::array<std::string_view, 4> words = {"INFO", "server", "replication", "commandstats"};
+  const std::array<std::string_view, 5> words = {"INFO", "server", "replication", "stats", "commandstats"};
   node_->command(words, longest_limit,
                  [self = shared_from_this(), mark = std::move(*mark), before = env_->wall_now(),
                   reply = std::move(reply)](outcome o) mutable {
@@ -119,8 +120,9 @@ void record_backend::end_quarantine(callback<void(answer)> reply) { admit("", st
 result<quarantine_state> record_backend::state_in(std::string_view marker) const {
   quarantine_state state;
   state.node = node_->server();
-  const std::string life = node_->run_id();
-  if (const auto mark = parse_quarantine(marker); mark && marker.substr(2).starts_with(life)) {
+  const std::string life = node_->life();
+  if (const auto mark = parse_quarantine(marker);
+      mark && marker.starts_with("Q " + life + " " + settings_ + " ")) {
     state.quarantined = true;
     state.why = why_of(*mark);
     state.version = {life_of(marker), 0};
@@ -132,7 +134,7 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
     state.why = "nothing was forgotten in this life of the server, or that is long ago";
     return state;
   }
-  if (marker.starts_with(here)) {
+  if (marker.starts_with(here) || marker.starts_with("Q " + life + " ")) {
     return other_settings(marker.substr(here.size()));
   }
   state.quarantined = true;
@@ -150,7 +152,22 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
     if (state && state->size() == 1) {
       order.quarantine = std::move(state->front());
     }
-    redis::examine(self->env_, self->node_, std::move(order), std::move(reply));
+    std::optional<error> unusable;  // the keys of this prefix are not what they should be
+    if (!state && (state.error() == errc::misconfigured || state.error() == errc::protocol_error)) {
+      unusable = state.error();
+    }
+    redis::examine(self->env_, self->node_, std::move(order),
+                   [self, unusable = std::move(unusable),
+                    reply = std::move(reply)](result<std::vector<finding>> found) mutable {
+                     if (found && unusable) {
+                       found->push_back({.node = self->node_->server(),
+                                         .subject = "prefix",
+                                         .verdict = verdict::bad,
+                                         .value = self->node_->settings().prefix,
+                                         .reason = unusable->detail()});
+                     }
+                     reply(std::move(found));
+                   });
   });
 }
 

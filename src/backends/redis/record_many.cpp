@@ -4,6 +4,7 @@
 #include "backends/redis/record.hpp"
 
 #include "backends/redis/record_text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -152,6 +153,9 @@ void record_backend::look(std::vector<lock_name> names, std::string_view which,
         if (auto* f = std::get_if<failure>(&o)) {
           return reply(unanswered(std::move(*f)));
         }
+        if (auto why = self->fitness_->misfit()) {
+          return reply(std::move(*why));
+        }
         reply(self->locks_in(names, std::get<redis::reply>(o)));
       });
 }
@@ -167,10 +171,17 @@ result<std::vector<lock_record>> record_backend::locks_in(const std::vector<lock
     const bool fits = number.is(kind::integer) && number.number >= 0 &&
                       static_cast<std::size_t>(number.number) < names.size() && record.is(kind::text) &&
                       waiters.is(kind::list) && waiters.items.size() % 2 == 0;
-    auto lock =
-        fits ? parse_lock(names[static_cast<std::size_t>(number.number)].str(), record.text) : std::nullopt;
-    if (!lock) {
+    if (!fits) {
       return nonsense(record_script::look, r);
+    }
+    const lock_name& name = names[static_cast<std::size_t>(number.number)];
+    auto lock = parse_lock(name.str(), record.text);
+    if (!lock && names.size() > 1) {
+      continue;  // one that somebody has spoilt does not hide the others
+    }
+    if (!lock) {
+      return error(errc::misconfigured, node_->server() + ": what stands at " + printable(lock_key(name)) +
+                                            " is no record of cremone; delete it if nobody needs it");
     }
     for (std::size_t w = 0; w < waiters.items.size(); w += 2) {
       if (auto one = parse_waiter(waiters.items[w].text, waiters.items[w + 1].text)) {

@@ -4,25 +4,26 @@
 // is there again. Not each attempt in between.
 #pragma once
 
+#include "backends/redis/node.hpp"
 #include "base/events.hpp"
 
 #include <cremone/callback.hpp>
 #include <cremone/result.hpp>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace cremone::redis {
 
 /// To be told of every change: null when the connection is there, else why it is not.
 [[nodiscard]] inline callback<void(const error*)> report_changes(std::shared_ptr<const event_hub> events,
-                                                                 std::string node) {
-  return [events = std::move(events), node = std::move(node), lost = false](const error* why) mutable {
+                                                                 const std::weak_ptr<node>& of) {
+  return [events = std::move(events), of, lost = false](const error* why) mutable {
+    const auto server = of.lock();
     if (why != nullptr && !lost) {
       events->tell(event_kind::connection_lost, why->detail());
-    } else if (why == nullptr && lost) {
-      events->tell(event_kind::connection_restored, node + " can be reached again");
+    } else if (why == nullptr && lost && server) {
+      events->tell(event_kind::connection_restored, server->server() + " can be reached again");
     }
     lost = why != nullptr;
   };

@@ -24,7 +24,7 @@ constexpr std::array<part, record_script_count> record_parts = {{{"grant", recor
                                                                  {"renew", record_lua::renew, true},
                                                                  {"remove", record_lua::remove, true},
                                                                  {"listen", record_lua::listen},
-                                                                 {"admit", record_lua::admit},
+                                                                 {"admit", record_lua::admit, true},
                                                                  {"look", record_lua::look}}};
 
 }  // namespace
@@ -38,10 +38,11 @@ const classic_scripts& scripts() {
   return all;
 }
 
-record_book::record_book(const std::string& run_id) : run_id_(run_id) {
+record_book::record_book(const std::string& run, int db) : run_(run), db_(std::to_string(db)) {
   for (std::size_t i = 0; i < record_parts.size(); ++i) {
     texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
-    texts_[i] += "local run = '" + run_id + "'\n" + record_lua::common + std::string(record_parts[i].text);
+    texts_[i] += "local run, db = '" + run_ + "', '" + db_ + "'\n" + record_lua::common +
+                 std::string(record_parts[i].text);
     scripts_[i] = made(record_parts[i].name, texts_[i]);
   }
 }

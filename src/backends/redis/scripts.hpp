@@ -37,19 +37,23 @@ inline constexpr std::size_t record_script_count = 7;
 /// For one life of one server.
 class record_book {
  public:
-  /// `run_id`: hex digits only. Empty for a server that was not asked yet: no server knows these.
-  explicit record_book(const std::string& run_id);
+  /// `run`: '<run id>.<replication id>', hex digits only. Empty for a server that was not asked yet.
+  record_book(const std::string& run, int db);
   record_book(const record_book&) = delete;  // the scripts look into the texts
   record_book& operator=(const record_book&) = delete;
   ~record_book() = default;
 
-  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  [[nodiscard]] const std::string& run() const noexcept { return run_; }
+
+  /// As the marker names it; empty when it is not known.
+  [[nodiscard]] std::string life() const { return run_.empty() ? run_ : run_ + "/" + db_; }
   [[nodiscard]] const script& at(record_script which) const noexcept {
     return scripts_[static_cast<std::size_t>(which)];
   }
 
  private:
-  std::string run_id_;
+  std::string run_;
+  std::string db_;
   std::array<std::string, record_script_count> texts_;
   std::array<script, record_script_count> scripts_;
 };

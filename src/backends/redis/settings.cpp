@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -177,11 +178,30 @@ result<void> parse_max_ttl(const url& u, node_settings& into) {
   return {};
 }
 
-result<void> check_prefix(const std::string& prefix) {
+/// The keys of one prefix must never be those of another: 'a' has a lock 'lock:b' at a:lock:lock:b, where 'a:lock' has its 'b'.
+bool looks_like_a_key_of_ours(std::string_view prefix) {
+  constexpr std::array<std::string_view, 7> kinds = {"boot", "count", "lock", "queue",
+                                                     "wait", "wake",  "trial"};
+  for (auto at = prefix.find(':'); at != std::string_view::npos; at = prefix.find(':', at + 1)) {
+    const std::string_view rest = prefix.substr(at + 1);
+    if (std::find(kinds.begin(), kinds.end(), rest.substr(0, rest.find(':'))) != kinds.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+result<void> check_prefix(const std::string& prefix, layout kind) {
   constexpr std::size_t longest = 64;
   if (prefix.empty() || prefix.size() > longest || find_control(prefix) != std::string::npos) {
     return bad("the prefix in the URL must have 1 to " + std::to_string(longest) +
                " bytes without control characters");
+  }
+  if (kind == layout::record && (prefix.find(' ') != std::string::npos || looks_like_a_key_of_ours(prefix))) {
+    return bad("the prefix '" + printable(prefix) +
+               "' in the URL must not have blanks, nor a part behind a colon that is the name of cremone's "
+               "own keys (boot, "
+               "count, lock, queue, wait, wake, trial)");
   }
   return {};
 }
@@ -264,7 +284,7 @@ result<void> parse_place(const url& u, node_settings& into) {
     if (!u.authority.empty() || u.path.size() < 2) {
       return bad(
           "redis+unix:// takes the absolute path of a socket, as in "
-          "redis+unix:///run/redis/redis.sock?layout=classic");
+          "redis+unix:///run/redis/redis.sock");
     }
     into.where.path = u.path;
     into.node = into.where.shown();
@@ -328,7 +348,7 @@ result<node_settings> parse_settings(const url& u) {
   out.db = *db;
   if (u.options.contains("prefix")) {
     out.prefix = option(u, "prefix");
-    if (auto fine = check_prefix(out.prefix); !fine) {
+    if (auto fine = check_prefix(out.prefix, out.layout); !fine) {
       return fine.error();
     }
   }

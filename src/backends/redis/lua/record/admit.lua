@@ -8,10 +8,10 @@ local marker = redis.call('GET', KEYS[1])
 if admitted(marker) then
   return outdated() and {'R', now_text} or {1, now_text}
 end
-local why = closed(marker)
+local why = closed()
 if why[1] ~= 'Q' or (ARGV[2] ~= '' and ARGV[2] ~= why[3]) then
   return why
 end
 local floor = math.max(tonumber(string.match(why[3], ' (%d+)$')), now + 10000000)
-redis.call('SET', KEYS[1], 'A ' .. run .. ' ' .. ARGV[1] .. ' ' .. text(floor))
+redis.call('SET', KEYS[1], 'A ' .. life .. ' ' .. ARGV[1] .. ' ' .. text(floor))
 return {1, now_text}

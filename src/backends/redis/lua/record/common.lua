@@ -1,10 +1,13 @@
 -- The beginning of every script of the layout `record`. Before it stands one line of the client's making:
---   local run = '<run id>'
--- the life of the server that this text is for. A server keeps no texts when it ends, so that a text of an earlier life is
--- not known to it (NOSCRIPT): who asks then reads the run id again and makes a new text. It costs nothing per call.
+--   local run, db = '<run id>.<replication id>', '<number>'
+-- the life of the server that this text is for, and the database. A server keeps no texts when it ends, so that a text of an
+-- earlier life is not known to it (NOSCRIPT): who asks then reads both ids again and makes a new text. It costs nothing per call.
+-- The replication id is that of the server which this one followed before it was promoted, zeros if it never was: who follows
+-- another has only what that one knew.
 --
--- KEYS[1]  the marker: 'A <run> <settings> <floor>' when this server may give out locks, 'Q <run> <since> <why> <floor>' when
---          it may not: it has restarted, was emptied or was promoted, and may have forgotten who holds what
+-- KEYS[1]  the marker: 'A <life> <settings> <floor>' when this server may give out locks, 'Q <life> <settings> <since> <why>
+--          <floor>' when it may not: it has restarted, was emptied, swapped or promoted, and may have forgotten who holds what.
+--          A life is '<run id>.<replication id>/<db>'
 -- ARGV[1]  the settings that all who use this prefix must share
 -- ARGV[n]  the last one: '+' when the text came along (EVAL), '-' when the server knew it
 --
@@ -23,7 +26,8 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local now_text = time[1] .. string.sub('00000' .. time[2], -6)
+local now_text = string.sub('000000000' .. time[1], -10) .. string.sub('00000' .. time[2], -6)
+local life = run .. '/' .. db
 
 local claim_time = 500000        -- the head's time to take a free lock
 local waiter_lease = 30000000    -- who has not asked for so long has left
@@ -37,57 +41,66 @@ local function text(number)
   return number == now and now_text or string.format('%016.0f', number)
 end
 
--- Writes down that this life of the server may have forgotten, unless that is known. What stands at the marker's key and is
--- no string is not ours to write over: GET raises.
-local function quarantine(life)
+local function not_ours(key)
+  return {err = 'WRONGTYPE ' .. key .. ' is no record of cremone'}
+end
+
+-- Which life this is in truth.
+local function real_life()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. '.' ..
+    string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') .. '/' .. db
+end
+
+-- Writes down that this life of the server may have forgotten, unless that is known. The settings stay those of the life before:
+-- they say how long its leases may last. What stands there and is not ours is not written over; GET raises, or this does.
+local function quarantine(real)
   local marker = redis.call('GET', KEYS[1])
-  local known, rest = string.match(marker or '', '^%u (%x+) (.*)$')
-  if known ~= life then
-    local floor = string.match(rest or '', ' (%d+)$') or '0'
-    marker = 'Q ' .. life .. ' ' .. now_text .. (marker and ' foreign ' or ' missing ') .. floor
+  local known, settings, rest = string.match(marker or '', '^[AQ] (%S+) (%S+) (.*)$')
+  if marker and not known then
+    error(not_ours(KEYS[1]))
+  end
+  if known ~= real then
+    local floor = string.match(rest or '', '(%d+)$') or '0'
+    marker = 'Q ' .. real .. ' ' .. (settings or ARGV[1]) .. ' ' .. now_text .. (known and ' foreign ' or ' missing ') .. floor
     redis.call('SET', KEYS[1], marker)
   end
   return marker
 end
 
-local function life()
-  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-end
-
--- Was this text made for another life of the server? Whoever sent it along had read the run id a moment before, and behind a
+-- Was this text made for another life of the server? Whoever sent it along had read the ids a moment before, and behind a
 -- proxy the server may have been another one by then. From now on it knows this text; so that nobody who still believes in that
 -- life gets a lock by it, the marker is changed in the same step.
 local function outdated()
   if ARGV[#ARGV] == '-' then
     return false
   end
-  local real = life()
-  if real ~= run then
+  local real = real_life()
+  if real ~= life then
     quarantine(real)
   end
-  return real ~= run
+  return real ~= life
 end
 
 -- The floor, when this server may give out locks.
 local function admitted(marker)
-  local wanted = 'A ' .. run .. ' ' .. ARGV[1] .. ' '
+  local wanted = 'A ' .. life .. ' ' .. ARGV[1] .. ' '
   if marker and string.sub(marker, 1, #wanted) == wanted then
     return tonumber(string.sub(marker, #wanted + 1))
   end
 end
 
 -- What to say when it may not; and from now on it knows since when.
-local function closed(marker)
-  local real = life()
-  if real ~= run then
-    quarantine(real)
+local function closed()
+  local real = real_life()
+  local marker = quarantine(real)
+  if real ~= life then
     return {'R', now_text}
   end
-  local state, known, rest = string.match(marker or '', '^(%u) (%x+) (.*)$')
-  if state == 'A' and known == run then
-    return {'X', now_text, rest}
+  local settings = string.match(marker, '^%u %S+ (%S+)')
+  if settings ~= ARGV[1] then
+    return {'X', now_text, settings}
   end
-  return {'Q', now_text, quarantine(run)}
+  return {'Q', now_text, marker}
 end
 
 -- A key that MGET shows as empty may hold something that is no string. Raises what Redis says to that.
@@ -95,10 +108,6 @@ local function surely_empty(key)
   if redis.call('EXISTS', key) == 1 then
     redis.call('GET', key)
   end
-end
-
-local function not_ours(key)
-  return {err = 'WRONGTYPE ' .. key .. ' is no record of cremone'}
 end
 
 local no_number = '0000000000000000'
@@ -109,11 +118,19 @@ local function parse(record)
   end
   local space = string.find(record, ' ', 56, true)
   local line = space and string.find(record, '\n', space, true)
-  if line and string.sub(record, 1, 2) == '1 ' and tonumber(string.sub(record, 5, 20)) then
-    return {queued = string.sub(record, 3, 3), c = string.sub(record, 5, 20), ticket = string.sub(record, 22, 37),
-            free_since = string.sub(record, 39, 54), dead = string.sub(record, 56, space - 1),
-            gone = string.sub(record, space + 1, line - 1), hold = string.sub(record, line + 1)}
+  if not line or not string.find(record, '^1 [01] %d+ %d+ %d+ ') then
+    return nil
   end
+  local lock = {queued = string.sub(record, 3, 3), c = string.sub(record, 5, 20), ticket = string.sub(record, 22, 37),
+                free_since = string.sub(record, 39, 54), dead = string.sub(record, 56, space - 1),
+                gone = string.sub(record, space + 1, line - 1), hold = string.sub(record, line + 1)}
+  if lock.hold ~= '' then
+    lock.holder, lock.seq, lock.token = string.match(lock.hold, '^(%x+) (%d+) %d+ %a (%d+)\n')
+    if not lock.holder then
+      return nil  -- what cannot be read is never taken for free
+    end
+  end
+  return lock
 end
 
 local function packed(lock)
@@ -121,10 +138,9 @@ local function packed(lock)
     lock.dead .. ' ' .. lock.gone .. '\n' .. lock.hold
 end
 
-local function holder_of(lock)
-  if lock.hold ~= '' then
-    return string.match(lock.hold, '^(%x+) (%d+) (%d+) (%a) (%d+)\n')
-  end
+-- For how long a free lock is remembered, in ms: as the caller says, and while others wait for it at least as long as they may.
+local function remembered(lock, asked)
+  return lock.queued == '1' and math.max(tonumber(asked), waiter_lease / 1000) or asked
 end
 
 -- The last eight are kept: more requests of those who are gone are not under way at once.
@@ -143,20 +159,23 @@ local function waiter_in(entry)
   return tonumber(ticket), tonumber(lease_end), channel
 end
 
--- An end further ahead than a lease is long was made before the clock was set back.
+-- An end further ahead than a lease is long was made before the clock was set back: that takes nobody's place. The dead are
+-- passed over soon enough.
 local function silent(lease_end)
-  return not lease_end or lease_end <= now or lease_end > now + waiter_lease
+  return not lease_end or lease_end <= now
 end
 
--- Can it be told of its turn? One that is about to listen says so by a '-', which is believed for a second. When the server does
--- not let us ask, everybody counts, and costs the others its claim time.
-local function listens(channel, lease_end)
-  local soon, name = string.match(channel, '^(%-?)(.*)$')
-  if soon == '-' and now - (lease_end - waiter_lease) < 1000000 then
-    return true
-  end
-  local count = redis.pcall('PUBSUB', 'NUMSUB', name)
+-- Can somebody be told by this channel right now? When the server does not let us ask, everybody counts, and costs the others
+-- its claim time.
+local function listens(channel)
+  local count = redis.pcall('PUBSUB', 'NUMSUB', (string.gsub(channel, '^%-', '')))
   return count.err or tonumber(count[2]) > 0
+end
+
+-- One that is about to listen says so by a '-', which is believed for a second.
+local function counts(channel, lease_end)
+  local age = now - (lease_end - waiter_lease)
+  return string.sub(channel, 1, 1) == '-' and age >= 0 and age < 1000000 or listens(channel)
 end
 
 local function tell(message, channel)
@@ -175,11 +194,34 @@ local function first_waiter(queue, waiters, asking)
     if silent(lease_end) then
       redis.call('ZREM', queue, head[1])
       redis.call('HDEL', waiters, head[1])
-    elseif head[1] == asking or listens(channel, lease_end) then
+    elseif head[1] == asking or counts(channel, lease_end) then
       return head[1], channel, i > 1
     else
       redis.call('ZADD', queue, text(ticket + missed), head[1])
     end
+  end
+end
+
+-- The first behind the head who listens for sure.
+local function second_waiter(queue, waiters)
+  local known = {}
+  local from, to = 1, 1
+  while from <= most_skipped do
+    local owners = redis.call('ZRANGE', queue, from, to)
+    local entries = owners[1] and redis.call('HMGET', waiters, unpack(owners)) or {}
+    for i, entry in ipairs(entries) do
+      local _, lease_end, channel = waiter_in(entry)
+      if channel and known[channel] == nil then
+        known[channel] = listens(channel)
+      end
+      if channel and known[channel] and not silent(lease_end) then
+        return owners[i], channel
+      end
+    end
+    if not owners[1] then
+      return nil
+    end
+    from, to = to + 1, most_skipped  -- the one right behind is it, nearly always; else all at once
   end
 end
 
@@ -192,9 +234,8 @@ local function wake_first(queue, waiters)
       return
     end
     tell(head, channel)
-    local second = redis.call('ZRANGE', queue, 1, 1)[1]
-    local _, lease_end, its_channel = waiter_in(second and redis.call('HGET', waiters, second))
-    if not silent(lease_end) then
+    local second, its_channel = second_waiter(queue, waiters)
+    if second then
       tell('+' .. second, its_channel)
     end
   end)

@@ -12,7 +12,7 @@
 local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
 local floor = admitted(got[1])
 if not floor then
-  return closed(got[1])
+  return closed()
 end
 if outdated() then
   return {'R', now_text}
@@ -29,9 +29,9 @@ local owner = ARGV[2]
 if buried(lock, owner) then
   return {'D', now_text}
 end
-local holder, _, _, _, token = holder_of(lock)
+local holder = lock.holder
 if holder == owner then
-  return {2, now_text, token, lock.ticket}
+  return {2, now_text, lock.token, lock.ticket}
 end
 
 -- Our place among those who count, our ticket if we have one, and whether we were passed over.
@@ -48,8 +48,14 @@ local function my_place()
     redis.call('ZADD', KEYS[4], text(ticket), owner)  -- it counts again
   end
   local head, channel, news = first_waiter(KEYS[4], KEYS[5], owner)
-  if news and head ~= owner then
-    tell(head, channel)  -- that it is the first now: who is first watches the holder closely
+  if news then
+    if lock.hold == '' then  -- its claim time begins now
+      lock.free_since = now_text
+      redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+    end
+    if head ~= owner then
+      tell(head, channel)  -- that it is the first now: who is first watches the holder closely
+    end
   end
   if not ticket then
     return redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
@@ -60,6 +66,15 @@ end
 -- Stays in the queue, or enters it.
 local function wait(ticket)
   local fresh = not ticket
+  if fresh then  -- two of those who were passed over are looked at for each who comes: the dead among them go
+    for _, late in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], text(missed), '+inf', 'LIMIT', 0, 2)) do
+      local _, lease_end = waiter_in(redis.call('HGET', KEYS[5], late))
+      if silent(lease_end) then
+        redis.call('ZREM', KEYS[4], late)
+        redis.call('HDEL', KEYS[5], late)
+      end
+    end
+  end
   if fresh and redis.call('ZCARD', KEYS[4]) >= most_waiters then
     return -1
   end
@@ -83,18 +98,16 @@ local ahead, ticket = my_place()
 -- the others its claim time and no more, and a mere try overtakes nobody who is alive.
 local function pass_over_the_late()
   local free_since = math.min(tonumber(lock.free_since), now)  -- the clock may have been set back
-  local passed = 0
-  while ahead > 0 and now - free_since >= claim_time and passed < most_skipped do
-    local late = redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+  local late = now - free_since >= claim_time and redis.call('ZRANGE', KEYS[4], 0, 0)[1]
+  if late then  -- one at a time: whoever is first then is told, and has its own claim time
     redis.call('ZADD', KEYS[4], text((waiter_in(redis.call('HGET', KEYS[5], late)) or now) + missed), late)
-    free_since = free_since + claim_time
+    free_since = now
     ahead = ahead - 1
-    passed = passed + 1
   end
   if ahead > 0 and free_since ~= tonumber(lock.free_since) then
     lock.free_since = text(free_since)
     redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
-    if passed > 0 then
+    if late then
       wake_first(KEYS[4], KEYS[5])
     end
   end

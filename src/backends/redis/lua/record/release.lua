@@ -14,14 +14,13 @@ if not lock then
   return not_ours(KEYS[2])
 end
 local owner = ARGV[2]
-local holder = lock.hold ~= '' and string.sub(lock.hold, 1, 40)
+local holder = lock.holder
 local known = 0
 if holder == owner then
   known = 1
-  holder = false
+  holder = nil
   lock.dead = with_tombstone(lock.dead, owner)
   lock.hold = ''
-  lock.free_since = now_text
 else
   known = redis.call('HDEL', KEYS[4], owner)
   if known == 1 then
@@ -36,7 +35,10 @@ if holder then
   redis.call('SET', KEYS[2], packed(lock))
   return {known, now_text}
 end
-redis.call('SET', KEYS[2], packed(lock), 'PX', ARGV[3])
+if known == 1 then
+  lock.free_since = now_text  -- whoever is first now has its whole claim time
+end
+redis.call('SET', KEYS[2], packed(lock), 'PX', remembered(lock, ARGV[3]))
 if lock.queued == '1' then
   wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
 end

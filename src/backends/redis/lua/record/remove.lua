@@ -8,7 +8,7 @@
 
 local marker = redis.call('GET', KEYS[1])
 if not admitted(marker) then
-  local why = closed(marker)
+  local why = closed()
   if why[1] ~= 'Q' or ARGV[5] ~= 'force' then
     return why
   end
@@ -20,16 +20,16 @@ local counter = tonumber(redis.call('GET', KEYS[2]) or '0')
 if not lock or not counter then
   return not_ours(lock and KEYS[2] or KEYS[3])
 end
-local holder, seq, _, _, token = holder_of(lock)
-if holder ~= ARGV[2] or seq ~= ARGV[3] then
+local holder = lock.holder
+if holder ~= ARGV[2] or lock.seq ~= ARGV[3] then
   return {0, now_text}
 end
-lock.c = text(math.max(tonumber(lock.c), tonumber(token), counter) + 1)
+lock.c = text(math.max(tonumber(lock.c), tonumber(lock.token), counter) + 1)
 lock.dead = with_tombstone(lock.dead, holder)
 lock.hold = ''
 lock.free_since = now_text
 redis.call('SET', KEYS[2], lock.c)
-redis.call('SET', KEYS[3], packed(lock), 'PX', ARGV[4])
+redis.call('SET', KEYS[3], packed(lock), 'PX', remembered(lock, ARGV[4]))
 if lock.queued == '1' then
   wake_first(KEYS[4], KEYS[5])
 end

@@ -12,7 +12,7 @@
 local marker = redis.call('GET', KEYS[1])
 local floor = admitted(marker)
 if not floor then
-  local why = closed(marker)
+  local why = closed()
   if why[1] ~= 'Q' then
     return why
   end
@@ -33,21 +33,31 @@ local function put(key, value)
   writes[#writes + 1] = value
 end
 
+-- Two of a bucket may come back at once, and its counter must not fall.
+local raised = {}
+local function raise(key, token, stored)
+  if token > (raised[key] or stored) then
+    raised[key] = token
+    put(key, text(token))
+  end
+end
+
 -- Is there room for it, now that this server may have forgotten it?
 local function may_return(lock, owner, token)
   return not floor and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
 end
 
+local returned = {}  -- by name: the batch may have two that claim one lock
+
 local function renew(i)
   local owner, seq, ttl, token, mode = unpack(ARGV, 5 * i - 3, 5 * i + 1)
-  local lock = parse(records[i])
-  if not lock or (not records[i] and redis.call('EXISTS', names[i]) == 1) then
+  local lock = returned[names[i]] or parse(records[i])
+  if not lock or (not records[i] and not returned[names[i]] and redis.call('EXISTS', names[i]) == 1) then
     return 2
   end
-  local holder, stored = holder_of(lock)
-  if holder == owner then
+  if lock.holder == owner then
     -- A late renewal must not bring an old version back: a version never returns.
-    local next = math.max(tonumber(stored) + 1, tonumber(seq))
+    local next = math.max(tonumber(lock.seq) + 1, tonumber(seq))
     lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. string.format('%.0f', next) .. ' ' .. ttl, 1)
     put(names[i], packed(lock))
     return 1
@@ -61,11 +71,13 @@ local function renew(i)
     return 2
   end
   lock.c = text(token)
-  lock.hold = owner .. ' ' .. seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. lock.c .. '\n' .. ARGV[#ARGV - 1]
+  -- What was forgotten may have been a higher version than this one's.
+  lock.seq = string.format('%.0f', tonumber(seq) + 1000000)
+  lock.hold = owner .. ' ' .. lock.seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. lock.c .. '\n' .. ARGV[#ARGV - 1]
+  lock.holder, lock.token = owner, lock.c
+  returned[names[i]] = lock
   put(names[i], packed(lock))
-  if token > (tonumber(counter or '0') or 0) then
-    put(KEYS[1 + count + i], lock.c)
-  end
+  raise(KEYS[1 + count + i], token, tonumber(counter or '0') or 0)
   return 1
 end
 

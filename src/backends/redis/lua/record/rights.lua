@@ -6,14 +6,18 @@
 -- Returns the names of the commands, in lower case
 
 local denied = {}
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err and
-      (string.find(answer.err, "can't", 1, true) or string.find(answer.err, 'NOPERM', 1, true)) then
-    denied[#denied + 1] = string.lower((...))
-    return false
+local function try(command, ...)
+  local answer = redis.pcall(command, ...)
+  local said = type(answer) == 'table' and answer.err or ''
+  if not string.find(said, "The user executing the script can't", 1, true) and not string.find(said, 'NOPERM', 1, true) then
+    return true
   end
-  return true
+  local what = string.lower(command)
+  if string.find(said, 'keys', 1, true) or string.find(said, 'channels', 1, true) then
+    what = what .. ' on ' .. (...)  -- the command is allowed, this key or channel is not
+  end
+  denied[#denied + 1] = what
+  return false
 end
 
 try('TIME')
@@ -24,6 +28,7 @@ try('PUBLISH', ARGV[1], '')
 try('PUBSUB', 'NUMSUB', ARGV[1])
 try('EXISTS', KEYS[2])
 try('ZRANGE', KEYS[2], 0, 0)
+try('ZRANGEBYSCORE', KEYS[2], 0, 0)
 try('ZRANK', KEYS[2], '')
 try('ZCARD', KEYS[2])
 try('ZCOUNT', KEYS[2], 0, 0)

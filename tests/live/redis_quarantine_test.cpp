@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every way in which a real server can forget, or be taken for one that has not: each ends in quarantine, and a quarantine ends
+// when it may and no sooner.
+#include "live/redis_record_fixture.hpp"
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace cremone::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class RedisQuarantine : public RedisRecord {
+ protected:
+  /// What one who tries once hears.
+  [[nodiscard]] error tried(client& by) const {
+    const auto got = by.acquire("lock", {.ttl = 2s, .wait = no_wait});
+    return got ? error(errc::lost, "it was granted") : got.error();
+  }
+
+  /// A client that tells what it is told.
+  [[nodiscard]] client listening() {
+    return std::move(*cremone::open(url(), {.on_event = [this](const store_event& e) {
+                                      const std::lock_guard lock(mutex_);
+                                      events_.push_back(e);
+                                    }}));
+  }
+  [[nodiscard]] bool heard(event_kind what) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(events_.begin(), events_.end(), [&](const store_event& e) { return e.what == what; });
+  }
+
+  client ann_ = listening();
+  client bob_ = opened(url());
+
+ private:
+  std::mutex mutex_;
+  std::vector<store_event> events_;
+};
+
+TEST_F(RedisQuarantine, IsToldToOneWhoTriesWithTheReasonAndTheTime) {
+  (void)taken(ann_, "lock", {.ttl = 2s});
+  (void)server_.ask({"FLUSHALL"});
+  const error why = tried(ann_);
+  EXPECT_EQ(why.code(), errc::quarantined);
+  EXPECT_THAT(why.message(), HasSubstr("may have forgotten"));
+  EXPECT_THAT(why.message(), HasSubstr(" s from now"));
+  EXPECT_THAT(why.message(), HasSubstr(server_.node()));
+  EXPECT_TRUE(wait_for([&] { return heard(event_kind::quarantined); }));
+}
+
+TEST_F(RedisQuarantine, IsEndedByOneWhoWaitsWhenItsTimeIsOver) {
+  (void)server_.ask({"FLUSHALL"});
+  EXPECT_EQ(tried(bob_).code(), errc::quarantined);
+  const auto began = std::chrono::steady_clock::now();
+  const lease got = taken(ann_, "lock", {.ttl = 2s, .wait = 3s + generous});
+  EXPECT_TRUE(got.held());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 2900ms) << "max_ttl and a second";
+  EXPECT_TRUE(wait_for([&] { return heard(event_kind::admitted); }));
+}
+
+TEST_F(RedisQuarantine, IsWatchedByProcessesThatComeAndGo) {
+  (void)server_.ask({"FLUSHALL"});
+  const auto got_it = [&] {
+    client fresh = opened(url());
+    return tried(fresh).code() == errc::lost;  // granted
+  };
+  EXPECT_FALSE(got_it());
+  EXPECT_TRUE(wait_for(got_it, 3s + generous));
+}
+
+TEST_F(RedisQuarantine, CanBeSeenAndEndedByAPerson) {
+  (void)server_.ask({"FLUSHALL"});
+  EXPECT_EQ(tried(bob_).code(), errc::quarantined);
+  auto state = bob_.quarantine();
+  ASSERT_TRUE(state) << state.error();
+  ASSERT_EQ(state->size(), 1U);
+  EXPECT_TRUE(state->front().quarantined);
+  ASSERT_TRUE(state->front().left);
+  EXPECT_LE(*state->front().left, 3003ms);
+  EXPECT_GT(*state->front().left, 0ms);
+  EXPECT_TRUE(ann_.end_quarantine());
+  EXPECT_FALSE(bob_.quarantine()->front().quarantined);
+  EXPECT_EQ(tried(bob_).code(), errc::lost);  // granted
+}
+
+TEST_F(RedisQuarantine, BeginsWhenTheDatabaseIsSwappedForAnotherThatWasOpenToo) {
+  const std::string other = server_.url(1, "&layout=record&prefix=t&max_ttl=2s");
+  EXPECT_TRUE(opened(other).end_quarantine());
+  const lease held = taken(ann_, "lock", {.ttl = 2s});
+  (void)server_.ask({"SWAPDB", "0", "1"});
+  EXPECT_EQ(tried(bob_).code(), errc::quarantined);
+}
+
+TEST_F(RedisQuarantine, BeginsWhenTheServerHasFollowedAnotherAndComesBack) {
+  const redis_server other;
+  (void)taken(ann_, "lock", {.ttl = 2s});
+  (void)server_.ask({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+  EXPECT_NE(tried(bob_).code(), errc::lost);
+  const std::string marker = server_.ask({"GET", "t:boot"}).text;
+  (void)server_.ask({"REPLICAOF", "NO", "ONE"});
+  if (!marker.empty()) {  // else the sync has emptied it, which is another test
+    (void)server_.ask({"SET", "t:boot", marker});
+  }
+  client fresh = opened(url());
+  EXPECT_EQ(tried(fresh).code(), errc::quarantined);
+}
+
+TEST_F(RedisQuarantine, LastsAsLongAsTheLeasesOfTheLifeBefore) {
+  server_.kill();
+  server_.start_again({"--save", "", "--appendonly", "no"});
+  // Whoever has a shorter max_ttl in mind must not end it: the marker of the life before is gone, so that the first says it.
+  EXPECT_TRUE(wait_for([&] { return tried(ann_).code() == errc::quarantined; }));
+  client hasty = opened(server_.url(0, "&layout=record&prefix=t&max_ttl=100ms"));
+  const auto no = hasty.acquire("lock", {.ttl = 100ms, .wait = 1500ms});
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error().code(), errc::misconfigured) << no.error();
+  EXPECT_EQ(hasty.end_quarantine().error().code(), errc::misconfigured);
+}
+
+TEST_F(RedisQuarantine, IsNotNeededForAServerThatIsNewToUsAndHasForgottenNothing) {
+  // Up for longer than max_ttl and what clocks may be off; never flushed; nobody has seen this prefix on it.
+  const std::string fresh_url = server_.url(0, "&layout=record&prefix=new&max_ttl=100ms");
+  const auto at_once = [&] {
+    client fresh = opened(fresh_url);
+    const auto got = fresh.acquire("lock", {.ttl = 100ms, .wait = generous});
+    EXPECT_TRUE(got) << got.error();
+    return true;
+  };
+  ASSERT_TRUE(wait_for([&] {
+    const std::string info = server_.ask({"INFO", "server"}).text;
+    return std::stoi(info.substr(info.find("uptime_in_seconds:") + 18)) > 6;
+  }));
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(at_once());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1100ms) << "it was watched";
+}
+
+TEST_F(RedisQuarantine, LeavesWhatIsNotOursAtTheMarkersPlaceAlone) {
+  ASSERT_EQ(server_.ask({"SET", "other:boot", "somebody's own"}).shown(), "OK");
+  client locks = opened(server_.url(0, "&layout=record&prefix=other&max_ttl=2s"));
+  const auto no = locks.acquire("lock", {.ttl = 1s, .wait = generous});
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error().code(), errc::misconfigured) << no.error();
+  EXPECT_THAT(no.error().message(), HasSubstr("other:boot"));
+  EXPECT_EQ(server_.ask({"GET", "other:boot"}).text, "somebody's own");
+}
+
+TEST_F(RedisRecord, ARecordThatSomebodyHasSpoiltHidesNoOther) {
+  client locks = opened(url());
+  const lease held = taken(locks, "fine", {.ttl = 2s});
+  ASSERT_EQ(
+      server_
+          .ask({"SET", "t:lock:spoilt", "1 0 0000000000000001 0000000000000001 0000000000000001  \nrubbish"})
+          .shown(),
+      "OK");
+  const auto all = locks.list();
+  ASSERT_TRUE(all) << all.error();
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ(all->front().name, lock_name("fine"));
+  const auto one = locks.inspect("spoilt");
+  ASSERT_FALSE(one);
+  EXPECT_THAT(one.error().message(), HasSubstr("t:lock:spoilt"));
+}
+
+TEST_F(RedisRecord, TokensDoNotFallWhenTwoHoldsOfABucketReturnTogether) {
+  auto here = seam();
+  // Two names of one bucket.
+  std::vector<lock_name> names;
+  for (int i = 0; names.size() < 2; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    if (redis::bucket_of(name) == 7) {
+      names.emplace_back(name);
+    }
+  }
+  std::vector<owner_id> owners = {fresh_owner(), fresh_owner()};
+  const grant low = granted(here.try_acquire(short_wish(names[0].str(), owners[0])));
+  const grant high = granted(here.try_acquire(short_wish(names[1].str(), owners[1])));
+  ASSERT_GT(high.token, low.token);
+  (void)server_.ask({"FLUSHALL"});
+  const auto answers =
+      here.renew({renewing(names[1], owners[1], high.token, 1), renewing(names[0], owners[0], low.token, 1)});
+  EXPECT_EQ(shown(answers[0]), "done");
+  EXPECT_EQ(shown(answers[1]), "done");
+  EXPECT_EQ(std::stoull(server_.ask({"GET", "t:count:7"}).text), high.token.value());
+}
+
+TEST_F(RedisRecord, StepsOfTheServersClockAreTold) {
+  const redis_server set({.clock = true});
+  std::mutex mutex;
+  std::vector<store_event> events;
+  client locks = std::move(*cremone::open(set.url(0, "&layout=record&prefix=t&max_ttl=2s"),
+                                          {.on_event = [&](const store_event& e) {
+                                            const std::lock_guard lock(mutex);
+                                            events.push_back(e);
+                                          }}));
+  EXPECT_TRUE(locks.end_quarantine());
+  (void)taken(locks, "lock", {.ttl = 2s});
+  set.set_clock(60s);
+  (void)taken(locks, "lock", {.ttl = 2s, .wait = generous});
+  EXPECT_TRUE(wait_for([&] {
+    const std::lock_guard lock(mutex);
+    return std::any_of(events.begin(), events.end(), [](const store_event& e) {
+      return e.what == event_kind::clock_step &&
+             (e.message.find("forward by about 60.0") != std::string::npos ||
+              e.message.find("forward by about 59.9") != std::string::npos);
+    });
+  }));
+}
+
+}  // namespace
+
+}  // namespace cremone::test
