@@ -70,8 +70,8 @@ class record_backend final : public backend, public std::enable_shared_from_this
   /// What it takes to judge the answer to an acquire.
   struct asked {
     const acquire_request& request;
-    instant sent;
-    bool listened;  // could it have been told of its turn?
+    instant sent{};
+    bool listened = false;  // could it have been told of its turn?
   };
   void judge(const asked& by, outcome&& o, callback<void(acquire_answer)> reply);
   [[nodiscard]] acquire_answer judge_refusal(const asked& by, reply& r);
