@@ -5,6 +5,7 @@
 
 #include "backends/redis/classic.hpp"
 #include "backends/redis/errors.hpp"
+#include "backends/redis/record.hpp"
 #include "backends/redis/resp.hpp"
 #include "backends/redis/value.hpp"
 #include "base/check.hpp"
@@ -33,6 +34,7 @@ void check(const error& why) { check_shown(why.detail()); }
 
 void check(const hold_record& h) {
   check_shown(h.owner.host);
+  check_shown(h.owner.user);
   check_shown(h.owner.label);
   check_shown(h.foreign);
   CREMONE_CHECK(!h.expires_in || *h.expires_in >= 0ms);
@@ -92,17 +94,18 @@ class deaf_sink final : public hint_sink {
 };
 
 /// One call on a backend of its own, from the first connection to the last.
+template <class Backend>
 class conversation {
  public:
-  explicit conversation(manners m) {
+  conversation(manners m, redis::layout layout) {
     redis::node_settings to;
     to.where = {.host = "server", .port = 6379, .path = {}, .tls = {}};
     to.node = "server:6379";
+    to.layout = layout;
     to.store = "redis://server:6379";
     env_ = std::make_shared<test::manual_env>();
     server_ = std::make_shared<talkative_server>(env_, std::move(m));
-    backend_ =
-        std::make_shared<redis::classic_backend>(env_, server_, to, std::make_shared<const event_hub>());
+    backend_ = std::make_shared<Backend>(env_, server_, to, std::make_shared<const event_hub>());
     request_.name = "lock";
     request_.owner = owner_id({1, 2, 3});
     request_.ttl = 30s;
@@ -151,7 +154,7 @@ class conversation {
 
   std::shared_ptr<test::manual_env> env_;
   std::shared_ptr<talkative_server> server_;
-  std::shared_ptr<redis::classic_backend> backend_;
+  std::shared_ptr<Backend> backend_;
   std::shared_ptr<hint_sink> sink_ = std::make_shared<deaf_sink>();
   acquire_request request_;
   release_request release_{"lock", owner_id({1, 2, 3})};
@@ -222,7 +225,8 @@ void answer_with(std::string_view input) {
     CREMONE_CHECK(replies_in(rest, m.piece) == replies_in(rest, 0));
     return;
   }
-  conversation(std::move(m)).hold(which);
+  conversation<redis::classic_backend>(m, redis::layout::classic).hold(which);
+  conversation<redis::record_backend>(std::move(m), redis::layout::record).hold(which);
 }
 
 }  // namespace cremone::fuzz

@@ -253,13 +253,14 @@ TEST_F(RedisRefusals, OfADatabaseThatIsNotThere) {
   EXPECT_THAT(why.message(), HasSubstr("database"));
 }
 
-TEST(RedisUrls, WithoutALayoutAreRefusedWithAHint) {
-  for (const std::string url :
-       {"redis://localhost", "rediss://localhost:6380/1", "redis+unix:///tmp/x.sock"}) {
+TEST(RedisUrls, OfAnUnknownLayoutAreRefusedWithThoseThereAre) {
+  for (const std::string url : {"redis://localhost?layout=redisson", "rediss://localhost:6380/1?layout=x",
+                                "redis+unix:///tmp/x.sock?layout=x"}) {
     const auto no = cremone::open(url);
     ASSERT_FALSE(no) << url;
-    EXPECT_THAT(no.error().code(), AnyOf(errc::invalid_argument, errc::unsupported));
-    EXPECT_THAT(no.error().message(), HasSubstr("layout=classic"));
+    EXPECT_EQ(no.error().code(), errc::invalid_argument);
+    EXPECT_THAT(no.error().message(),
+                ::testing::AllOf(HasSubstr("layout=record"), HasSubstr("layout=classic")));
   }
 }
 

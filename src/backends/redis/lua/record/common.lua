@@ -118,12 +118,16 @@ local function parse(record)
   end
   local space = string.find(record, ' ', 56, true)
   local line = space and string.find(record, '\n', space, true)
-  if not line or not string.find(record, '^1 [01] %d+ %d+ %d+ ') then
+  if not line or string.sub(record, 1, 2) .. string.sub(record, 4, 4) .. string.sub(record, 21, 21) ..
+      string.sub(record, 38, 38) .. string.sub(record, 55, 55) ~= '1     ' then
     return nil
   end
   local lock = {queued = string.sub(record, 3, 3), c = string.sub(record, 5, 20), ticket = string.sub(record, 22, 37),
                 free_since = string.sub(record, 39, 54), dead = string.sub(record, 56, space - 1),
                 gone = string.sub(record, space + 1, line - 1), hold = string.sub(record, line + 1)}
+  if not (tonumber(lock.c) and tonumber(lock.ticket) and tonumber(lock.free_since)) then
+    return nil
+  end
   if lock.hold ~= '' then
     lock.holder, lock.seq, lock.token = string.match(lock.hold, '^(%x+) (%d+) %d+ %a (%d+)\n')
     if not lock.holder then
