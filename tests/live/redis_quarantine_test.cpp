@@ -25,22 +25,25 @@ class RedisQuarantine : public RedisRecord {
 
   /// A client that tells what it is told.
   [[nodiscard]] client listening() {
-    return std::move(*cremone::open(url(), {.on_event = [this](const store_event& e) {
-                                      const std::lock_guard lock(mutex_);
-                                      events_.push_back(e);
-                                    }}));
+    open_options options;
+    options.on_event = [this](const store_event& e) {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(e);
+    };
+    return cremone::open(url(), std::move(options)).value();
   }
   [[nodiscard]] bool heard(event_kind what) {
     const std::lock_guard lock(mutex_);
     return std::any_of(events_.begin(), events_.end(), [&](const store_event& e) { return e.what == what; });
   }
 
-  client ann_ = listening();
-  client bob_ = opened(url());
-
  private:
   std::mutex mutex_;
   std::vector<store_event> events_;
+
+ protected:
+  client ann_ = listening();  // behind what it tells
+  client bob_ = opened(url());
 };
 
 TEST_F(RedisQuarantine, IsToldToOneWhoTriesWithTheReasonAndTheTime) {
@@ -194,11 +197,12 @@ TEST_F(RedisRecord, StepsOfTheServersClockAreTold) {
   const redis_server set({.clock = true});
   std::mutex mutex;
   std::vector<store_event> events;
-  client locks = std::move(*cremone::open(set.url(0, "&layout=record&prefix=t&max_ttl=2s"),
-                                          {.on_event = [&](const store_event& e) {
-                                            const std::lock_guard lock(mutex);
-                                            events.push_back(e);
-                                          }}));
+  open_options options;
+  options.on_event = [&](const store_event& e) {
+    const std::lock_guard lock(mutex);
+    events.push_back(e);
+  };
+  client locks = cremone::open(set.url(0, "&layout=record&prefix=t&max_ttl=2s"), std::move(options)).value();
   EXPECT_TRUE(locks.end_quarantine());
   (void)taken(locks, "lock", {.ttl = 2s});
   set.set_clock(60s);

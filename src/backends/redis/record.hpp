@@ -87,7 +87,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] answer judge_admission(instant sent, outcome&& o);
   [[nodiscard]] result<quarantine_state> state_in(std::string_view marker) const;
 
-  void scan(std::string cursor, std::string_view count,
+  void scan(const std::string& cursor, std::string_view count,
             callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply);
   void scan_on(const std::shared_ptr<listing>& l);
   void look(std::vector<lock_name> names, std::string_view which,

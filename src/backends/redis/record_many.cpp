@@ -209,7 +209,7 @@ void record_backend::inspect(const lock_name& name, callback<void(result<lock_re
 }
 
 /// One step of a SCAN, and what is used of the locks that it finds.
-void record_backend::scan(std::string cursor, std::string_view count,
+void record_backend::scan(const std::string& cursor, std::string_view count,
                           callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply) {
   const std::string pattern = as_pattern(locks_);
   const std::array<std::string_view, 8> words = {"SCAN",  cursor, "MATCH", pattern,

@@ -2,6 +2,7 @@
 #include "backends/redis/record_text.hpp"
 
 #include "backends/redis/answers.hpp"
+#include "backends/redis/owner_text.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -35,13 +36,6 @@ Number number_or_zero(std::string_view text) {
   Number n{};
   const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
   return failed == std::errc() && stop == text.data() + text.size() ? n : Number{};
-}
-
-int digit(char c) noexcept {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
-  }
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 std::optional<mode> mode_of(std::string_view letter) noexcept {
@@ -89,22 +83,6 @@ char letter_of(mode m) noexcept {
     case mode::slot: return 'k';
   }
   return 'x';
-}
-
-std::optional<owner_id> parse_owner(std::string_view hex) noexcept {
-  owner_id::bytes raw{};
-  if (hex.size() != 2 * raw.size()) {
-    return std::nullopt;
-  }
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    const int high = digit(hex[2 * i]);
-    const int low = digit(hex[2 * i + 1]);
-    if (high < 0 || low < 0) {
-      return std::nullopt;
-    }
-    raw[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
-  return owner_id(raw);
 }
 
 std::optional<hold_record> parse_hold(std::string_view text) {

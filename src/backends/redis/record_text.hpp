@@ -30,7 +30,4 @@ namespace cremone::redis {
 /// One who waits: its owner id in hex, and "<ticket> <end of its lease> <channel> <mode>\n<who>".
 [[nodiscard]] std::optional<waiter_record> parse_waiter(std::string_view owner, std::string_view entry);
 
-/// 40 hex digits.
-[[nodiscard]] std::optional<owner_id> parse_owner(std::string_view hex) noexcept;
-
 }  // namespace cremone::redis

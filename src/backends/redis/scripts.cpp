@@ -5,6 +5,8 @@
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_lua.hpp"
 
+#include <utility>
+
 namespace cremone::redis {
 
 namespace {
@@ -38,7 +40,7 @@ const classic_scripts& scripts() {
   return all;
 }
 
-record_book::record_book(const std::string& run, int db) : run_(run), db_(std::to_string(db)) {
+record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(std::to_string(db)) {
   for (std::size_t i = 0; i < record_parts.size(); ++i) {
     texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
     texts_[i] += "local run, db = '" + run_ + "', '" + db_ + "'\n" + record_lua::common +

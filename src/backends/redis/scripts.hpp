@@ -38,7 +38,7 @@ inline constexpr std::size_t record_script_count = 7;
 class record_book {
  public:
   /// `run`: '<run id>.<replication id>', hex digits only. Empty for a server that was not asked yet.
-  record_book(const std::string& run, int db);
+  record_book(std::string run, int db);
   record_book(const record_book&) = delete;  // the scripts look into the texts
   record_book& operator=(const record_book&) = delete;
   ~record_book() = default;

@@ -2,6 +2,7 @@
 #include "backends/redis/value.hpp"
 
 #include "backends/redis/digest.hpp"
+#include "backends/redis/owner_text.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -19,26 +20,6 @@ constexpr std::size_t hex_size = 2 * sizeof(owner_id::bytes);
 static_assert(mark_size == tag.size() + hex_size + 1);
 constexpr std::size_t longest_host = 64;      // what Linux allows
 constexpr std::size_t shown_of_foreign = 64;  // enough to recognise a UUID or a host name
-
-int digit(char c) noexcept {
-  if (c >= '0' && c <= '9') {
-    return c - '0';
-  }
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-std::optional<owner_id> parse_owner(std::string_view hex) noexcept {
-  owner_id::bytes raw{};
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    const int high = digit(hex[2 * i]);
-    const int low = digit(hex[2 * i + 1]);
-    if (high < 0 || low < 0) {
-      return std::nullopt;
-    }
-    raw[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
-  return owner_id(raw);
-}
 
 /// Everything but the mark. Empty when it is not ours after all.
 std::optional<owner_data> parse_data(std::string_view text) {

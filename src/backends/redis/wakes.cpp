@@ -2,7 +2,7 @@
 #include "backends/redis/wakes.hpp"
 
 #include "backends/redis/errors.hpp"
-#include "backends/redis/record_text.hpp"
+#include "backends/redis/owner_text.hpp"
 
 #include <algorithm>
 #include <string_view>
