@@ -215,17 +215,18 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-void warn_of_quarantine(const client& store) {
-  const auto servers = store.quarantine();
+std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>& servers) {
+  std::vector<std::string> sentences;
   if (!servers) {
-    return;
+    return sentences;
   }
   for (const quarantine_state& s : *servers) {
     if (s.quarantined) {
-      complain(s.node + " gives out no lock, since it may have forgotten who holds what (" + s.why + ")" +
-               (s.left ? "; it does in " + shown(*s.left) : ""));
+      sentences.push_back(s.node + " gives out no lock, since it may have forgotten who holds what (" +
+                          s.why + ")" + (s.left ? "; it does in " + shown(*s.left) : ""));
     }
   }
+  return sentences;
 }
 
 bool any_quarantined(const std::vector<quarantine_state>& all) noexcept {

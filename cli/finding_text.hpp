@@ -6,8 +6,8 @@
 
 #include "cli/output.hpp"
 
-#include <cremone/client.hpp>
 #include <cremone/finding.hpp>
+#include <cremone/result.hpp>
 
 #include <cstddef>
 #include <string>
@@ -42,8 +42,9 @@ namespace cremone::cli {
 /// For programs: server, "open" or "quarantined", milliseconds that are left or nothing, why.
 [[nodiscard]] std::string quarantine_lines(const std::vector<quarantine_state>& all);
 
-/// Complains when a store gives out no lock at the moment: that nobody holds one there says little.
-void warn_of_quarantine(const client& store);
+/// A sentence for each server that gives out no lock at the moment, where it could be asked: that nobody holds one there says
+/// little then.
+[[nodiscard]] std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>& servers);
 
 [[nodiscard]] bool any_quarantined(const std::vector<quarantine_state>& all) noexcept;
 

@@ -59,7 +59,9 @@ outcome list_command(const arguments& given) {
     return {.status = report(locks.error())};
   }
   if (locks->empty()) {
-    warn_of_quarantine(*store);
+    for (const std::string& why : why_no_lock(store->quarantine())) {
+      complain(why);
+    }
   }
   const auto printed = print(p.json() ? list_json(*locks, store->store()) : as_text(*locks, store->store()));
   return {.status = printed ? status::done : report(printed.error())};

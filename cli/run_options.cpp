@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_options.hpp"
 
+#include "base/reading.hpp"
 #include "base/text.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace cremone::cli {
 
@@ -32,13 +32,11 @@ constexpr command_text text = {
     "\n`cremone help exit-codes` explains every exit code."};
 
 result<int> parse_status(const std::string& value) {
-  int code = 0;
-  const char* const end = value.data() + value.size();
-  const auto [rest, failed] = std::from_chars(value.data(), end, code);
-  if (failed != std::errc{} || rest != end || code < 0 || code > 255) {
+  const auto code = whole_number<int>(value);
+  if (!code || *code < 0 || *code > 255) {
     return error(errc::invalid_argument, "-E: '" + printable(value) + "' is not an exit code, 0 to 255");
   }
-  return code;
+  return *code;
 }
 
 }  // namespace

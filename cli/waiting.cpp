@@ -4,6 +4,7 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/duration.hpp"
+#include "cli/finding_text.hpp"
 #include "cli/output.hpp"
 #include "cli/record_text.hpp"
 #include "cli/wakers.hpp"
@@ -72,18 +73,8 @@ class wait_display {
     if (!lock) {
       return lock.error().detail().empty() ? lock.error().message() : lock.error().detail();
     }
-    const auto servers = lock->holders.empty()
-                             ? store_.quarantine()
-                             : result<std::vector<quarantine_state>>(std::vector<quarantine_state>{});
-    if (servers) {
-      for (const quarantine_state& s : *servers) {
-        if (s.quarantined) {
-          return s.node + " gives out no lock, since it may have forgotten who holds what (" + s.why + ")" +
-                 (s.left ? "; it does in " + shown(*s.left) : "");
-        }
-      }
-    }
-    return {};
+    const auto why = lock->holders.empty() ? why_no_lock(store_.quarantine()) : std::vector<std::string>{};
+    return why.empty() ? std::string() : why.front();
   }
 
   const client& store_;

@@ -50,7 +50,9 @@ outcome who_command(const arguments& given) {
     return {.status = report(printed.error())};
   }
   if (lock->holders.empty()) {
-    warn_of_quarantine(*store);
+    for (const std::string& why : why_no_lock(store->quarantine())) {
+      complain(why);
+    }
   }
   return {.status = lock->holders.empty() ? status::nothing_held : status::done};
 }

@@ -60,7 +60,9 @@ class client {
   ///
   /// Fails with *busy* (`no_wait` and held by another), *timed_out*, *cancelled* (by `stop`, or the client was
   /// closed), *invalid_argument* (the name, the ttl, the label), *unsupported* (the mode), *unreachable* and
-  /// *outcome_unknown* (the store does not answer). Whatever it fails with, no hold and no place in the queue
+  /// *outcome_unknown* (the store does not answer), *quarantined* (`no_wait`, and the store may have forgotten who holds what),
+  /// *misconfigured* (the store is not fit for locks, or others use it in another way), *access_denied*, *storage_error*,
+  /// *protocol_error*. Whatever it fails with, no hold and no place in the queue
   /// is left behind; where the outcome was unknown, that is seen to in the background.
   [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options = {},
                                       std::stop_token stop = {}) const;

@@ -22,7 +22,8 @@ inline constexpr std::chrono::milliseconds no_wait{0};
 ///
 ///     auto lease = locks.acquire("nightly", {.ttl = 10s, .wait = 2s, .label = "report of the 14th"});
 struct acquire_options {
-  /// How long the hold outlives a holder that vanished, 100 ms to 60 s. The lease is renewed at a third of it
+  /// How long the hold outlives a holder that vanished, 100 ms to the store's `client::max_ttl()`, which is 60 s unless its URL says
+  /// otherwise. The lease is renewed at a third of it
   /// for as long as it lives, so that this is no limit on the work.
   std::chrono::milliseconds ttl{30'000};
 

@@ -205,7 +205,8 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
     }
     // Those far behind come at moments of their own: in a crowd one of them is always about to ask, and notices when those
     // before it are dead.
-    return spread_.between(settings_.claim_time, settings_.waiter_refresh);
+    return spread_.between(std::min(settings_.claim_time, settings_.waiter_refresh),
+                           settings_.waiter_refresh);
   }
   nanoseconds pause = longest_head_pause;
   for (const hold_record& holder : r.holders) {

@@ -4,9 +4,10 @@
 // is percent-encoded, so that no name can break a line.
 #include "core/sighting.hpp"
 
+#include "base/reading.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -30,14 +31,6 @@ void put(std::string& out, std::string_view field) {
   }
 }
 
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, value, base);
-  return failed == std::errc{} && stop == end && !text.empty() ? std::optional(value) : std::nullopt;
-}
-
 std::optional<std::string> text_of(std::string_view field) {
   std::string out;
   for (std::size_t i = 0; i < field.size(); ++i) {
@@ -45,7 +38,7 @@ std::optional<std::string> text_of(std::string_view field) {
       out += field[i];
       continue;
     }
-    const auto byte = number<std::uint8_t>(field.substr(i + 1, 2), 16);
+    const auto byte = whole_number<std::uint8_t>(field.substr(i + 1, 2), 16);
     if (!byte || i + 2 >= field.size()) {
       return std::nullopt;
     }
@@ -61,7 +54,7 @@ std::optional<owner_id> owner_of(std::string_view field) {
     return std::nullopt;
   }
   for (std::size_t i = 0; i < raw.size(); ++i) {
-    const auto byte = number<std::uint8_t>(field.substr(2 * i, 2), 16);
+    const auto byte = whole_number<std::uint8_t>(field.substr(2 * i, 2), 16);
     if (!byte) {
       return std::nullopt;
     }
@@ -85,8 +78,8 @@ std::optional<sighting> sighting_of(std::string_view line) {
   auto store = text_of(field[1]);
   auto name = text_of(field[2]);
   const auto owner = owner_of(field[3]);
-  const auto seq = number<std::uint64_t>(field[4]);
-  const auto first = number<std::int64_t>(field[5]);
+  const auto seq = whole_number<std::uint64_t>(field[4]);
+  const auto first = whole_number<std::int64_t>(field[5]);
   if (!clock || !store || !name || !owner || !seq || !first ||
       *first < 0) {  // no clock of ours goes below zero
     return std::nullopt;

@@ -156,6 +156,22 @@ TEST_F(RedisDoctor, NamesTheRightsThatLackAndHowToGrantThem) {
       AllOf(HasSubstr("ACL SETUSER ann"), HasSubstr("+set"), HasSubstr("+publish"), HasSubstr("+scan")));
 }
 
+TEST_F(RedisDoctor, TellsKeysAndChannelsFromCommandsAmongWhatLacks) {
+  const redis_server server;
+  const auto reason = [&](std::initializer_list<std::string> rules) {
+    std::vector<std::string> words = {"ACL", "SETUSER", "ann", "reset", "on", ">" + secret, "+@all"};
+    words.insert(words.end(), rules);
+    EXPECT_EQ(server.ask(words).shown(), "OK");
+    return at(server.url_as("ann:" + secret, 0, "&layout=record&prefix=t"))
+        .about("rights")["reason"]
+        .get<std::string>();
+  };
+  EXPECT_EQ(reason({"~other:*", "&*"}), "grant it: ACL SETUSER ann ~t:*");
+  EXPECT_EQ(reason({"~t:*", "&other:*"}), "grant it: ACL SETUSER ann &t:*");
+  EXPECT_EQ(reason({"~t:*", "&other:*", "-zcard"}), "grant it: ACL SETUSER ann &t:* +zcard");
+  EXPECT_EQ(reason({"~t:*", "&t:*"}), "may do what the locks need");
+}
+
 TEST_F(RedisDoctor, PrintsLinesWithTheSumOfThem) {
   const redis_server server;
   const auto end = cremone({"doctor", server.url()});

@@ -88,6 +88,13 @@ TEST(AcquireQueue, AsksAfterOneClaimTimeForEachOneAheadButAtLeastAtEachRefresh) 
   }
 }
 
+TEST(AcquireQueue, OfAStoreWithAVeryLongClaimTimeAsksAtEachRefresh) {
+  acquire_settings patient = waiting(10min);
+  patient.claim_time = 10 * waiter_refresh;
+  const std::vector<hold_record> holders = {holder(0, 60s)};
+  EXPECT_EQ(pause_after(busy(holders, 3), patient), waiter_refresh);
+}
+
 TEST(AcquireQueue, LetsOnlyTheFirstTwoWakeForASilentHolder) {
   const std::vector<hold_record> holders = {holder()};
   const auto wake_at_place = [&](std::size_t place) {

@@ -139,13 +139,20 @@ TEST_F(RedisExamination, NamesTheRightsThatLack) {
   but_ = {{"EVAL\r\n", "*2\r\n" + bulk("set") + bulk("del")}, {"EVALSHA", denied}, {"SCAN", denied}};
   serve();
   EXPECT_EQ(about("rights").verdict, verdict::bad);
-  EXPECT_EQ(about("rights").value, "user ann lacks set del evalsha scan");
+  EXPECT_EQ(about("rights").value, "user ann lacks +set +del +evalsha +scan");
 }
 
 TEST_F(RedisExamination, SaysSoWhenScriptsAreDenied) {
   but_ = {{"EVAL\r\n", denied}};
   serve();
-  EXPECT_EQ(about("rights").value, "user ann lacks eval");
+  EXPECT_EQ(about("rights").value, "user ann lacks +eval");
+}
+
+TEST_F(RedisExamination, SaysSoWhenItIsTheKeysThatAreDenied) {
+  but_ = {
+      {"EVAL\r\n", "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n"}};
+  serve();
+  EXPECT_EQ(about("rights").value, "user ann lacks ~*");
 }
 
 TEST_F(RedisExamination, MeasuresTheClockToWithinTheRoundTrip) {

@@ -43,6 +43,11 @@ class RedisNode : public ::testing::Test {
     wire().say("-NOPERM\r\n");  // what it says of itself is not told unasked here
   }
 
+  ~RedisNode() override {
+    node_->close();
+    env_->run_all();
+  }
+
   [[nodiscard]] test::scripted_connection& wire() { return *net_->opened().back(); }
 
   struct asked {
@@ -196,6 +201,7 @@ TEST_F(RedisNode, HasDoneNothingWhenTheConnectionIsLostWhileItAsks) {
   env_->run_all();
   ASSERT_NE(a->failed(), nullptr);
   EXPECT_TRUE(a->failed()->nothing_done) << "the question was under way, not the acquire";
+  EXPECT_EQ(a->failed()->why.code(), errc::unreachable) << "who waits tries again";
 }
 
 }  // namespace

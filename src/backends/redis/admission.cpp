@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/admission.hpp"
 
-#include "backends/redis/answers.hpp"
+#include "base/reading.hpp"
 
 #include <array>
 
@@ -11,11 +11,9 @@ std::optional<quarantine_mark> parse_quarantine(std::string_view marker) {
   std::array<std::string_view, 6> word;
   std::string_view rest = marker;
   for (auto& w : word) {
-    const auto end = rest.find(' ');
-    w = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    w = cut(rest, ' ');
   }
-  const auto since = number_in(word[3]);
+  const auto since = whole_number<std::uint64_t>(word[3]);
   if (word[0] != "Q" || !since || *since >= fence_token::limit || !rest.empty() || word[5].empty()) {
     return std::nullopt;
   }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/answers.hpp"
 
-#include <algorithm>
-#include <charconv>
+#include "base/reading.hpp"
+
 #include <cstring>
 #include <string>
 #include <utility>
 
 namespace cremone::redis {
-
-std::chrono::milliseconds answer_limit(std::chrono::milliseconds ttl) {
-  constexpr std::chrono::milliseconds shortest{100};
-  return std::clamp(ttl / 3, shortest, longest_limit);
-}
 
 std::uint64_t number_of(const owner_id& owner) noexcept {
   std::uint64_t n = 0;
@@ -20,15 +15,8 @@ std::uint64_t number_of(const owner_id& owner) noexcept {
   return n;
 }
 
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t n = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, n);
-  return failed == std::errc() && stop == end ? std::optional(n) : std::nullopt;
-}
-
 std::optional<fence_token> token_in(const reply& r) {
-  const auto n = r.is(reply::kind::text) ? number_in(r.text) : std::nullopt;
+  const auto n = r.is(reply::kind::text) ? whole_number<std::uint64_t>(r.text) : std::nullopt;
   if (!n || *n == 0 || *n >= fence_token::limit) {
     return std::nullopt;
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/diagnosis.hpp"
 
+#include "backends/redis/admission.hpp"
+#include "backends/redis/limits.hpp"
+#include "backends/redis/rights.hpp"
 #include "base/amounts.hpp"
 #include "base/text.hpp"
 
@@ -19,9 +22,6 @@ constexpr server_version oldest_for_classic{6, 0, 0};
 
 /// Clocks that NTP keeps differ by milliseconds; a second is no accident.
 constexpr microseconds much_for_a_clock{1'000'000};
-
-/// No answer is waited for longer (see answer_limit), so that a slower server is one that does not answer.
-constexpr milliseconds longest_answer{1'000};
 
 struct judgement {
   cremone::verdict verdict = verdict::good;
@@ -142,9 +142,9 @@ judgement judge_memory(const purpose& p, const evidence& seen) {
     return {verdict::warning, std::move(value),
             "nearly full, and then keys are evicted; make room or raise maxmemory"};
   }
-  return {
-      share < 1.0 ? verdict::warning : verdict::bad, std::move(value),
-      "a full server refuses writes, so that no lock can be taken or renewed; make room or raise maxmemory"};
+  const std::string lost = p.layout == layout::record ? "taken" : "taken or renewed";
+  return {share < 1.0 ? verdict::warning : verdict::bad, std::move(value),
+          "a full server refuses writes, so that no lock can be " + lost + "; make room or raise maxmemory"};
 }
 
 /// What keeps the server from taking writes at all, for either layout.
@@ -163,7 +163,7 @@ std::optional<judgement> judge_disk(const server_facts& f) {
 }
 
 judgement judge_record_persistence(const purpose& p, const server_facts& f) {
-  const std::string length = shown_length(p.max_ttl);
+  const std::string length = shown_length(quarantine_length(p.max_ttl));
   if (f.aof_enabled == true) {
     return {verdict::good, "append-only file",
             "after a restart it gives out no lock for " + length + " all the same, to be sure"};
@@ -281,7 +281,7 @@ microseconds slowest_usual(std::vector<microseconds> sorted) {
 }
 
 judgement judge_latency(const purpose& p, const evidence& seen) {
-  const milliseconds limit = std::min(p.ttl / 3, longest_answer);
+  const milliseconds limit = answer_limit(p.ttl);
   if (seen.unanswered > 0) {
     return {verdict::bad, std::to_string(seen.unanswered) + " of our questions not answered",
             "an answer that takes longer than " + shown_length(limit) +
@@ -316,13 +316,11 @@ judgement judge_rights(const purpose& p, const evidence& seen) {
   if (seen.denied->empty()) {
     return {verdict::good, user, "may do what the locks need"};
   }
-  std::string names;
-  std::string orders;
-  for (const std::string& command : *seen.denied) {
-    names += (names.empty() ? "" : " ") + printable(command);
-    orders += " +" + printable(command);
+  std::string rules;
+  for (const std::string& right : *seen.denied) {
+    rules += " " + acl_rule(right, p.layout, p.prefix);
   }
-  return {verdict::bad, user + " lacks " + names, "grant it: ACL SETUSER " + user_of(p) + orders};
+  return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + user_of(p) + rules};
 }
 
 judgement judge_quarantine(const quarantine_state& state) {
@@ -356,7 +354,8 @@ constexpr subject subjects[] = {
 }  // namespace
 
 purpose purpose_of(const node_settings& to) {
-  purpose p{.node = to.node, .layout = to.layout, .user = to.user, .max_ttl = to.max_ttl};
+  purpose p{
+      .node = to.node, .layout = to.layout, .user = to.user, .prefix = to.prefix, .max_ttl = to.max_ttl};
   p.ttl = std::min(p.ttl, p.max_ttl);
   return p;
 }
@@ -386,18 +385,19 @@ std::optional<error> fit_for_use(const purpose& p, const server_facts& facts) {
   return std::nullopt;
 }
 
-std::vector<std::string> warnings(const purpose& p, const server_facts& facts) {
+std::vector<risk> warnings(const purpose& p, const server_facts& facts) {
   const evidence seen{.facts = facts};
-  std::vector<std::string> lines;
+  std::vector<risk> risks;
   for (const subject& s : subjects) {
     if (!s.told_at_open) {
       continue;
     }
     if (const judgement j = s.look(p, seen); j.verdict == verdict::warning || j.verdict == verdict::bad) {
-      lines.push_back(p.node + ": " + std::string(s.name) + " (" + j.value + "): " + j.reason);
+      risks.push_back(
+          {std::string(s.name), p.node + ": " + std::string(s.name) + " (" + j.value + "): " + j.reason});
     }
   }
-  return lines;
+  return risks;
 }
 
 }  // namespace cremone::redis

@@ -24,6 +24,7 @@ struct purpose {
   std::string node;  ///< as in messages
   redis::layout layout = layout::record;
   std::string user;  ///< empty: the default user
+  std::string prefix = "cremone";
   std::chrono::milliseconds max_ttl{60'000};
   std::chrono::milliseconds ttl{30'000};  ///< of the leases that are to be kept alive
 };
@@ -44,7 +45,7 @@ struct evidence {
   std::optional<clock_offset> clock{};
   std::vector<std::chrono::microseconds> pings{};  ///< round trips
   std::size_t unanswered = 0;                      ///< questions of any kind that got no answer in time
-  /// The commands that the lock needs and the ACL denies. Empty: could not be asked.
+  /// What the lock needs and the ACL denies: commands, and `right_to_keys`, `right_to_channels`. Empty: could not be asked.
   std::optional<std::vector<std::string>> denied{};
   std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
 };
@@ -57,7 +58,13 @@ struct evidence {
 /// a version that is too old for the layout. What the server does not tell refuses nothing.
 [[nodiscard]] std::optional<error> fit_for_use(const purpose& p, const server_facts& facts);
 
-/// What may cost locks, one line each, for those who use it all the same: eviction, memory, persistence, replicas.
-[[nodiscard]] std::vector<std::string> warnings(const purpose& p, const server_facts& facts);
+/// A line for those who use it all the same.
+struct risk {
+  std::string subject;
+  std::string text;  ///< names the server
+};
+
+/// What may cost locks, of these subjects: eviction, memory, persistence, replicas.
+[[nodiscard]] std::vector<risk> warnings(const purpose& p, const server_facts& facts);
 
 }  // namespace cremone::redis

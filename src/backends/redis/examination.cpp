@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/examination.hpp"
 
+#include "backends/redis/limits.hpp"
+#include "backends/redis/rights.hpp"
+#include "base/reading.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -14,7 +17,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using kind = reply::kind;
 
-constexpr milliseconds answer_limit{1'000};
 constexpr milliseconds first_answer_limit{2'000};  // it may have to connect first
 
 /// The narrowest of these counts: the first may have waited behind others.
@@ -26,13 +28,7 @@ bool was_heard(const failure& f) {
 }
 
 std::optional<std::int64_t> number_in(const reply& r) {
-  std::int64_t n = 0;
-  const char* const end = r.text.data() + r.text.size();
-  const auto [stop, failed] = std::from_chars(r.text.data(), end, n);
-  if (!r.is(kind::text) || failed != std::errc() || stop != end) {
-    return std::nullopt;
-  }
-  return n;
+  return r.is(kind::text) ? whole_number<std::int64_t>(r.text) : std::nullopt;
 }
 
 /// What TIME answers: seconds and microseconds.
@@ -80,7 +76,7 @@ class examination : public std::enable_shared_from_this<examination> {
       return finish();
     }
     const question& next = questions_[asked_];
-    const auto most = asked_ == 0 ? first_answer_limit : answer_limit;
+    const auto most = asked_ == 0 ? first_answer_limit : longest_limit;
     const auto limit = std::min(most, std::chrono::ceil<milliseconds>(over_ - now));
     const std::vector<std::string_view> words(next.words.begin(), next.words.end());
     ++asked_;
@@ -88,7 +84,7 @@ class examination : public std::enable_shared_from_this<examination> {
     wall_sent_ = env_->wall_now();
     node_->command(words, limit, [self = shared_from_this(), &next, limit](outcome o) {
       const auto* f = std::get_if<failure>(&o);
-      if (f != nullptr && !was_heard(*f) && limit >= answer_limit) {  // with less time it was we who gave up
+      if (f != nullptr && !was_heard(*f) && limit >= longest_limit) {  // with less time it was we who gave up
         ++self->seen_.unanswered;
       }
       (self.get()->*next.take)(std::move(o));
@@ -133,7 +129,10 @@ class examination : public std::enable_shared_from_this<examination> {
   void on_rights(outcome&& o) {
     const auto* r = std::get_if<reply>(&o);
     if (r == nullptr) {
-      note_right("eval", std::get<failure>(o));
+      const auto& f = std::get<failure>(o);
+      const bool by_keys =
+          f.why.detail().find("one of the keys") != std::string::npos;  // as the server puts it
+      note_right(by_keys ? right_to_keys : "eval", f);
     } else if (r->is(kind::list)) {
       auto& denied = seen_.denied.emplace();
       std::transform(r->items.begin(), r->items.end(), std::back_inserter(denied),
@@ -145,19 +144,19 @@ class examination : public std::enable_shared_from_this<examination> {
   void on_evalsha(outcome&& o) { on_plain("evalsha", o); }
   void on_scan(outcome&& o) { on_plain("scan", o); }
 
-  void on_plain(const char* command, const outcome& o) {
+  void on_plain(std::string_view command, const outcome& o) {
     if (const auto* f = std::get_if<failure>(&o)) {
       note_right(command, *f);
     }
     go_on();
   }
 
-  void note_right(const char* command, const failure& f) {
+  void note_right(std::string_view right, const failure& f) {
     if (f.why == errc::access_denied || f.why == errc::misconfigured) {  // denied, or renamed away
       if (!seen_.denied) {
         seen_.denied.emplace();
       }
-      seen_.denied->emplace_back(command);
+      seen_.denied->emplace_back(right);
     }
   }
 

@@ -3,11 +3,11 @@
 
 #include "backends/redis/errors.hpp"
 #include "base/check.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -19,10 +19,8 @@ constexpr std::size_t longest_host = 255;  // what a DNS name may have
 constexpr std::string_view unknown_name = " knows no master of this name";
 
 std::optional<std::uint16_t> port_in(const std::string& text) {
-  std::uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failed] = std::from_chars(text.data(), end, port);
-  return failed == std::errc() && stop == end && port != 0 ? std::optional(port) : std::nullopt;
+  const auto port = whole_number<std::uint16_t>(text);
+  return port != 0 ? port : std::nullopt;
 }
 
 /// What more than half of them were wrong with.

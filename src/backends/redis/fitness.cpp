@@ -41,9 +41,9 @@ void fitness::judge(const server_facts& facts) {
   {
     const std::lock_guard lock(mutex_);
     misfit_ = fit_for_use(wanted, facts);
-    for (std::string& text : warnings(wanted, facts)) {
-      if (warned_.insert(text).second) {
-        news.push_back(std::move(text));
+    for (risk& r : warnings(wanted, facts)) {
+      if (warned_.insert(std::move(r.subject)).second) {
+        news.push_back(std::move(r.text));
       }
     }
   }

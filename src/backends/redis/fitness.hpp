@@ -43,7 +43,7 @@ class fitness : public std::enable_shared_from_this<fitness> {
   std::mutex mutex_;
   std::optional<error> misfit_;
   std::optional<error> lacking_;  // rights
-  std::set<std::string> warned_;
+  std::set<std::string> warned_;  // of these subjects
 };
 
 }  // namespace cremone::redis

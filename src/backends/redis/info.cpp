@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/info.hpp"
 
+#include "base/reading.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace cremone::redis {
 
@@ -15,24 +16,6 @@ std::string_view trimmed(std::string_view text) {
   const auto from = text.find_first_not_of(blank);
   return from == std::string_view::npos ? std::string_view()
                                         : text.substr(from, text.find_last_not_of(blank) - from + 1);
-}
-
-/// Cuts off and returns what stands before the next `mark`, which goes too.
-std::string_view cut(std::string_view& rest, char mark) {
-  const auto at = rest.find(mark);
-  const auto first = rest.substr(0, at);
-  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
-  return first;
-}
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number n{};
-  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (text.empty() || failed != std::errc() || stop != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return n;
 }
 
 /// The number that `text` begins with; 0 when there is none, as in "rc1".

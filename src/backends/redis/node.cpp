@@ -2,6 +2,8 @@
 #include "backends/redis/node.hpp"
 
 #include "backends/redis/errors.hpp"
+#include "backends/redis/limits.hpp"
+#include "backends/redis/rights.hpp"
 #include "base/check.hpp"
 #include "base/text.hpp"
 
@@ -13,9 +15,6 @@ namespace cremone::redis {
 namespace {
 
 using fate = response::fate;
-
-constexpr std::chrono::milliseconds rights_limit{1000};
-constexpr std::chrono::milliseconds facts_limit{1000};
 
 std::string script_command(std::string_view verb, std::string_view which,
                            std::span<const std::string_view> arguments, std::size_t keys) {
@@ -74,10 +73,6 @@ bool of_another_life(const reply& r) {
          r.items[0].text == "R";
 }
 
-}  // namespace
-
-namespace {
-
 std::string as_command(const std::vector<std::string>& words) {
   std::string bytes;
   append_command(bytes, std::vector<std::string_view>(words.begin(), words.end()));
@@ -130,7 +125,7 @@ void node::start() {
 void node::ask_about() {
   std::string question;
   append_command(question, {"INFO", "all"});
-  line_->send(std::move(question), facts_limit, {.first = true},
+  line_->send(std::move(question), longest_limit, {.first = true},
               [weak = weak_from_this()](const response& r) {
                 const auto self = weak.lock();
                 if (self && r.what == fate::answered && r.got.is(reply::kind::text)) {
@@ -210,8 +205,9 @@ void node::learn(const std::shared_ptr<living>& l, std::string asked, instant du
 /// Takes the answer to the question; answers the request if there is none.
 bool node::learnt(living& l, response& r) {
   if (r.what != fate::answered || r.got.is(reply::kind::error)) {
-    if (r.what == fate::no_answer) {
-      r.what = fate::not_sent;  // the script was not: only the question was
+    if (r.what == fate::no_answer) {  // only the question was sent, of which nothing can be in doubt
+      r.what = fate::not_sent;
+      r.why = r.why == errc::outcome_unknown ? error(errc::unreachable, r.why.detail()) : r.why;
     }
     finish(std::move(l.answer), std::move(r));
     return false;
@@ -280,15 +276,16 @@ std::vector<std::string> node::rights_words() const {
 }
 
 std::optional<error> node::lacking(const response& r) const {
-  std::string names;
-  for (const reply& name : r.got.items) {
-    names += " " + printable(name.text);
+  std::string rules;
+  for (const reply& right : r.got.items) {
+    rules += " " + acl_rule(right.text, to_.layout, to_.prefix);
   }
-  if (names.empty()) {
+  if (rules.empty()) {
     return std::nullopt;
   }
-  return error(errc::access_denied, server() + ": its ACL denies this user commands that the lock needs:" +
-                                        names + "; grant them with ACL SETUSER");
+  return error(errc::access_denied,
+               server() + ": its ACL denies this user what the lock needs; grant it: ACL SETUSER " +
+                   printable(to_.user) + rules);
 }
 
 /// Finds out which commands the ACL denies, and says so.
@@ -305,7 +302,7 @@ void node::check_rights(callback<void(std::optional<error>)> answer) {
   if (to_.user.empty()) {
     return;
   }
-  line_->send(as_command(rights_words()), rights_limit, {.first = true},
+  line_->send(as_command(rights_words()), longest_limit, {.first = true},
               [self = shared_from_this(), answer = std::move(answer)](const response& r) mutable {
                 answer(self->lacking(r));
               });

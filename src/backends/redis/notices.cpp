@@ -2,10 +2,9 @@
 #include "backends/redis/notices.hpp"
 
 #include "backends/redis/errors.hpp"
+#include "base/reading.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 namespace cremone::redis {
@@ -119,13 +118,11 @@ std::shared_ptr<hint_sink> notices::next_of(const lock_name& name) {
 
 /// Of one of our channels; none if it is not.
 std::optional<std::uint32_t> notices::bucket_in(std::string_view channel) const {
-  std::uint32_t bucket = 0;
   if (!channel.starts_with(channels_)) {
     return std::nullopt;
   }
-  const char* const end = channel.data() + channel.size();
-  const auto [stop, failed] = std::from_chars(channel.data() + channels_.size(), end, bucket);
-  return failed == std::errc() && stop == end && bucket < bucket_count ? std::optional(bucket) : std::nullopt;
+  const auto bucket = whole_number<std::uint32_t>(channel.substr(channels_.size()));
+  return bucket && *bucket < bucket_count ? bucket : std::nullopt;
 }
 
 void notices::released(std::string_view channel, const lock_name& name) {

@@ -3,6 +3,7 @@
 
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_text.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -82,13 +83,12 @@ record_backend::lock_keys record_backend::keys_of(const lock_name& name) const {
 }
 
 error record_backend::nonsense(record_script which, const reply& r) const {
-  static const record_book names("", 0);
-  return redis::nonsense(node_->server(), names.at(which).name, r);
+  return redis::nonsense(node_->server(), name_of(which), r);
 }
 
 void record_backend::check_clock(instant sent, const reply& r) {
   const auto theirs = r.is(kind::list) && r.items.size() >= 2 && r.items[1].is(kind::text)
-                          ? number_in(r.items[1].text)
+                          ? whole_number<std::uint64_t>(r.items[1].text)
                           : std::nullopt;
   if (!theirs || *theirs >= fence_token::limit) {
     return;
@@ -142,6 +142,9 @@ void record_backend::try_acquire(const acquire_request& request, callback<void(a
 void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_answer)> reply) {
   const acquire_request& request = by.request;
   if (auto* f = std::get_if<failure>(&o)) {
+    if (auto why = f->why == errc::unreachable ? std::nullopt : fitness_->misfit()) {
+      f->why = std::move(*why);  // such a server answers with all kinds of errors
+    }
     return reply(as_acquire_answer(std::move(*f)));
   }
   auto& r = std::get<redis::reply>(o);
@@ -167,7 +170,7 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
   const bool again = begins_with(r, 2, 4);
   if (again || begins_with(r, 1, 4)) {
     const auto token = token_in(r.items[2]);
-    const auto ticket = number_in(r.items[3].text);
+    const auto ticket = whole_number<std::uint64_t>(r.items[3].text);
     if (token && ticket) {
       wakes_->leave(request.owner);
       return reply(grant{.token = *token, .ticket = *ticket, .repeated = again});

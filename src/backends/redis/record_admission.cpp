@@ -138,8 +138,8 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
     return other_settings(marker.substr(here.size()));
   }
   state.quarantined = true;
-  state.why =
-      marker.empty() ? "it has not been used yet, or was emptied" : "it has restarted, or was promoted";
+  state.why = marker.empty() ? "it has not been used yet, or was emptied; who asks for a lock finds out which"
+                             : "it has restarted, or was promoted";
   state.length = quarantine_length(node_->settings().max_ttl);
   return state;
 }
@@ -160,7 +160,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
                    [self, unusable = std::move(unusable),
                     reply = std::move(reply)](result<std::vector<finding>> found) mutable {
                      if (found && unusable) {
-                       found->push_back({.node = self->node_->server(),
+                       found->push_back({.node = self->node_->settings().node,
                                          .subject = "prefix",
                                          .verdict = verdict::bad,
                                          .value = self->node_->settings().prefix,

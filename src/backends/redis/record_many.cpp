@@ -4,6 +4,7 @@
 #include "backends/redis/record.hpp"
 
 #include "backends/redis/record_text.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -294,7 +295,7 @@ void record_backend::sweep(std::uint64_t cursor, callback<void(result<sweep_step
            return reply(r.error());
          }
          std::erase_if(r->second, [](const lock_record& lock) { return lock.holders.empty(); });
-         reply(sweep_step{std::move(r->second), number_in(r->first).value_or(0)});
+         reply(sweep_step{std::move(r->second), whole_number<std::uint64_t>(r->first).value_or(0)});
        });
 }
 

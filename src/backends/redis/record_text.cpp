@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/record_text.hpp"
 
-#include "backends/redis/answers.hpp"
 #include "backends/redis/owner_text.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 namespace cremone::redis {
 
 namespace {
-
-/// Takes the text before `mark` away from the beginning, and the mark with it. All of it if there is none.
-std::string_view cut(std::string_view& text, char mark) {
-  const auto end = text.find(mark);
-  const std::string_view first = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return first;
-}
 
 /// Hosts and users are the operating system's words, of which nothing is known: a line break must not become two lines.
 void add_line(std::string& out, std::string_view word) {
@@ -31,12 +22,7 @@ void add_line(std::string& out, std::string_view word) {
   out += '\n';
 }
 
-template <class Number>
-Number number_or_zero(std::string_view text) {
-  Number n{};
-  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return failed == std::errc() && stop == text.data() + text.size() ? n : Number{};
-}
+std::optional<std::uint64_t> number_in(std::string_view text) { return whole_number<std::uint64_t>(text); }
 
 std::optional<mode> mode_of(std::string_view letter) noexcept {
   for (const mode m : {mode::exclusive, mode::shared, mode::slot}) {
@@ -64,8 +50,8 @@ owner_data parse_who(std::string_view text) {
   owner_data who;
   who.host = cut(text, '\n');
   who.user = cut(text, '\n');
-  who.pid = number_or_zero<std::int64_t>(cut(text, '\n'));
-  who.since = wall_time(std::chrono::microseconds(number_or_zero<std::int64_t>(cut(text, '\n'))));
+  who.pid = whole_number<std::int64_t>(cut(text, '\n')).value_or(0);
+  who.since = wall_time(std::chrono::microseconds(whole_number<std::int64_t>(cut(text, '\n')).value_or(0)));
   who.label = text;
   // Whoever can write to the server may have made this up.
   who.host = printable(who.host);

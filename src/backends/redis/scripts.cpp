@@ -17,7 +17,7 @@ struct part {
   std::string_view name;
   std::string_view text;
   bool when_full =
-      false;  // runs also when the server has no memory left: what is held must not be lost by that
+      false;  // runs also when the server has no memory left, so that nothing held is lost by that
 };
 
 // In the order of record_script.
@@ -38,6 +38,10 @@ const classic_scripts& scripts() {
       made("inspect", classic_lua::inspect), made("pick", classic_lua::pick),
       made("rights", classic_lua::rights)};
   return all;
+}
+
+std::string_view name_of(record_script which) noexcept {
+  return record_parts[static_cast<std::size_t>(which)].name;
 }
 
 record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(std::to_string(db)) {

@@ -34,6 +34,8 @@ struct classic_scripts {
 enum class record_script : std::uint8_t { grant, release, renew, remove, listen, admit, look };
 inline constexpr std::size_t record_script_count = 7;
 
+[[nodiscard]] std::string_view name_of(record_script which) noexcept;  ///< for messages
+
 /// For one life of one server.
 class record_book {
  public:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/settings.hpp"
 
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -26,16 +26,6 @@ error bad(std::string detail) { return {errc::invalid_argument, std::move(detail
 std::string option(const url& u, const std::string& key) {
   const auto found = u.options.find(key);
   return found == u.options.end() ? std::string() : found->second;
-}
-
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number n{};
-  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (text.empty() || failed != std::errc() || stop != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return n;
 }
 
 bool has_sentinels(const url& u) { return u.scheme.ends_with("+sentinel"); }

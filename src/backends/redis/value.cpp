@@ -3,11 +3,11 @@
 
 #include "backends/redis/digest.hpp"
 #include "backends/redis/owner_text.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -33,12 +33,11 @@ std::optional<owner_data> parse_data(std::string_view text) {
   }
   owner_data who;
   who.host = printable(text.substr(0, host_end));  // whoever can write to the server may have made this up
-  const char* const pid = text.data() + host_end + 1;
-  const char* const end = text.data() + pid_end;
-  const auto [stop, failed] = std::from_chars(pid, end, who.pid);
-  if (failed != std::errc() || stop != end) {
+  const auto pid = whole_number<std::int64_t>(text.substr(host_end + 1, pid_end - host_end - 1));
+  if (!pid) {
     return std::nullopt;
   }
+  who.pid = *pid;
   who.label = printable(text.substr(pid_end + 1));
   return who;
 }

@@ -1,18 +1,23 @@
--- Which of the commands that the other scripts use may this user not run? Redis says that a script was stopped, not at
--- which command; who has to mend the ACL wants to know.
+-- What may this user not do of all that the other scripts do? Redis says that a script was stopped, not at which command; who
+-- has to mend the ACL wants to know.
 --
 -- KEYS[1]  a key for trying, which holds nothing, KEYS[2] the hash of counters
 -- ARGV[1]  a channel of ours
--- Returns  the names of the commands, in lower case
+-- Returns  the names of the commands, in lower case; '~' where it is our keys, '&' where it is our channels
 
-local denied = {}
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err and (string.find(answer.err, "can't", 1, true) or string.find(answer.err, 'NOPERM', 1, true)) then
-    denied[#denied + 1] = string.lower((...))
-    return false
+local denied, known = {}, {}
+local function try(command, ...)
+  local answer = redis.pcall(command, ...)
+  local said = type(answer) == 'table' and answer.err or ''
+  if not string.find(said, "can't", 1, true) and not string.find(said, 'NOPERM', 1, true) then
+    return true
   end
-  return true
+  local what = string.find(said, 'the keys', 1, true) and '~' or string.find(said, 'the channel', 1, true) and '&' or string.lower(command)
+  if not known[what] then
+    known[what] = true
+    denied[#denied + 1] = what
+  end
+  return false
 end
 
 try('GETRANGE', KEYS[1], 0, 0)

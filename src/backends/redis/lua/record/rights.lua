@@ -1,22 +1,22 @@
--- Which of the commands that the other scripts use may this user not run? Redis says that a script was stopped, not at which
--- command; who has to mend the ACL wants to know. Leaves everything as it was.
+-- What may this user not do of all that the other scripts do? Redis says that a script was stopped, not at which command; who
+-- has to mend the ACL wants to know. Leaves everything as it was.
 --
 -- KEYS[1] the marker, KEYS[2] to KEYS[4] keys for trying, which hold nothing
 -- ARGV[1] a channel of ours
--- Returns the names of the commands, in lower case
+-- Returns the names of the commands, in lower case; '~' where it is our keys, '&' where it is our channels
 
-local denied = {}
+local denied, known = {}, {}
 local function try(command, ...)
   local answer = redis.pcall(command, ...)
   local said = type(answer) == 'table' and answer.err or ''
   if not string.find(said, "The user executing the script can't", 1, true) and not string.find(said, 'NOPERM', 1, true) then
     return true
   end
-  local what = string.lower(command)
-  if string.find(said, 'keys', 1, true) or string.find(said, 'channels', 1, true) then
-    what = what .. ' on ' .. (...)  -- the command is allowed, this key or channel is not
+  local what = string.find(said, 'the keys', 1, true) and '~' or string.find(said, 'the channel', 1, true) and '&' or string.lower(command)
+  if not known[what] then
+    known[what] = true
+    denied[#denied + 1] = what
   end
-  denied[#denied + 1] = what
   return false
 end
 
