@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cremone::test {
@@ -73,6 +74,8 @@ inline error refusal(const std::string& url, const std::string& node) {
 
 class RedisServer : public ::testing::Test {
  protected:
+  explicit RedisServer(redis_options options = {}) : server_(std::move(options)) {}
+
   /// Nothing is left at any lock's key.
   void expect_only_fixed_keys(int db = 0) const {
     for (const std::string& key : server_.keys_in(db)) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost replies: 500 random schedules in which a proxy drops, delays, holds or cuts messages between several clients and
+// Lost replies: 500 random schedules (under sanitizers 100) in which a proxy drops, delays, holds or cuts messages between several clients and
 // a real server. Never two holders, tokens that grow, and nothing left behind when a lock's time is over.
 //
 // CREMONE_TEST_SEED=n runs the one schedule of that number.
 #include "live/redis_fixture.hpp"
 #include "support/crowd.hpp"
+#include "support/sanitized.hpp"
 #include "support/tcp_proxy.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using std::chrono::milliseconds;
 using fate = passage::fate;
 
 constexpr milliseconds ttl = 250ms;
-constexpr std::uint64_t schedules = 500;
+constexpr std::uint64_t schedules = sanitized ? 100 : 500;
 constexpr std::size_t side_by_side = 20;  // each in a database of its own
 
 /// What becomes of each message: one reply, another one in each schedule, meets the worst; the others have it mostly

@@ -142,8 +142,6 @@ TEST_F(RedisQueue, ServesAThousandInTheOrderOfTheirTicketsWithFewRequests) {
 TEST_F(RedisQueue, ServesAllEquallyOften) {
   start_all(0);
   const std::size_t enough = 12 * crowd_size;
-  // They count among themselves; the test only looks at how far the tokens' records have come.
-  std::this_thread::yield();
   std::map<std::string, std::size_t> count;
   std::vector<std::vector<served>> parts(workers_.size());
   std::atomic<std::size_t> heard = 0;

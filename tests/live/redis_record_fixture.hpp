@@ -18,13 +18,14 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace cremone::test {
 
 /// A server that is open for locks. What is noted of it is this test's own.
 class RedisRecord : public RedisServer {
  protected:
-  RedisRecord() {
+  explicit RedisRecord(redis_options options = {}) : RedisServer(std::move(options)) {
     ::setenv("CREMONE_STATE_DIR", state_.path().c_str(), 1);
     open_up();
   }

@@ -91,6 +91,55 @@ TEST_F(Takeover, IsNotTriedByThoseFarBackInTheQueue) {
   EXPECT_LE(count(kind::acquire), 2U) << "they ask slowly";
 }
 
+traits forgetful() {
+  traits t = network_traits();
+  t.quarantines = true;
+  return t;
+}
+
+/// A store that says it is new to us and has forgotten nothing.
+class TakeoverOfAQuarantine : public engine_rig {
+ protected:
+  TakeoverOfAQuarantine() : engine_rig(forgetful()) {}
+
+  void begin_quarantine() {
+    script s = script::yes();
+    s.acquire = [](const acquire_request&) -> acquire_answer {
+      rejection no{.why = error(errc::quarantined)};
+      hold_record stands_for_it;
+      stands_for_it.version = {owner_id({7}), 0};
+      stands_for_it.ttl = victims_ttl;
+      no.holders.push_back(stands_for_it);
+      no.nothing_forgotten = true;
+      return no;
+    };
+    store_->follow(s);
+  }
+};
+
+TEST_F(TakeoverOfAQuarantine, IsImmediateWhereNobodyHereHasEverSeenItGiveOutLocks) {
+  begin_quarantine();
+  (void)ask("ledger", {.wait = no_wait});
+  EXPECT_EQ(count(kind::evict), 1U);
+}
+
+TEST_F(TakeoverOfAQuarantine, TakesItsTimeWhereALockWasGrantedBefore) {
+  (void)take("other");
+  begin_quarantine();
+  EXPECT_EQ(ask("ledger", {.wait = no_wait})->code(), errc::quarantined);
+  EXPECT_EQ(count(kind::evict), 0U);
+}
+
+TEST_F(TakeoverOfAQuarantine, TakesItsTimeWhereALockWasSeenInUseBefore) {
+  script s = script::yes();
+  s.acquire = [](const acquire_request&) -> acquire_answer { return rejection{.why = error(errc::busy)}; };
+  store_->follow(s);
+  EXPECT_EQ(ask("ledger", {.wait = no_wait})->code(), errc::busy);
+  begin_quarantine();
+  EXPECT_EQ(ask("ledger", {.wait = no_wait})->code(), errc::quarantined);
+  EXPECT_EQ(count(kind::evict), 0U) << "it was open then, so that it has forgotten something";
+}
+
 /// Two clients on one virtual clock and one memory store; one of them stops being served.
 TEST(TakeoverOnMemory, GivesADeadClientsLockToTheNextWithAGreaterToken) {
   const auto env = std::make_shared<manual_env>();

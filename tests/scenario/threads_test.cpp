@@ -7,6 +7,7 @@
 #include "scenario/forwarding_backend.hpp"
 #include "scenario/seam.hpp"
 #include "support/crowd.hpp"
+#include "support/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t thread_count = 16;
-constexpr std::size_t rounds = 10'000;
+constexpr std::size_t rounds = sanitized ? 1'000 : 10'000;
 
 /// Remembers all grants.
 class recording_backend final : public forwarding_backend {

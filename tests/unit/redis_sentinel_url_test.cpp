@@ -5,6 +5,7 @@
 #include "backends/redis/settings.hpp"
 
 #include "support/temp_directory.hpp"
+#include "unit/redis_urls.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,37 +17,10 @@
 namespace cremone::redis {
 namespace {
 
+using namespace testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-result<node_settings> parsed(const std::string& text) {
-  const auto u = parse_url(text);
-  if (!u) {
-    return u.error();
-  }
-  return parse_settings(*u);
-}
-
-node_settings good(const std::string& text) {
-  auto got = parsed(text);
-  if (!got) {
-    ADD_FAILURE() << text << ": " << got.error().message();
-    return {};
-  }
-  EXPECT_TRUE(got->sentinels);
-  return std::move(*got);
-}
-
-std::string trouble(const std::string& text) {
-  const auto got = parsed(text);
-  if (got) {
-    ADD_FAILURE() << text << " was taken";
-    return {};
-  }
-  EXPECT_THAT(got.error().message(), Not(HasSubstr("s3cret")));
-  return got.error().message();
-}
 
 TEST(SentinelUrl, NamesSentinelsAndTheMaster) {
   const node_settings s = good("redis+sentinel://one,two:7000,[::1]:7001,[::2]/my-master_1.x?layout=classic");

@@ -5,6 +5,7 @@
 
 #include "backends/redis/errors.hpp"
 #include "support/temp_directory.hpp"
+#include "unit/redis_urls.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,36 +18,10 @@ namespace cremone::redis {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-result<node_settings> parsed(const std::string& text) {
-  const auto u = parse_url(text);
-  if (!u) {
-    return u.error();
-  }
-  return parse_settings(*u);
-}
-
-node_settings good(const std::string& text) {
-  auto got = parsed(text);
-  if (!got) {
-    ADD_FAILURE() << text << ": " << got.error().message();
-    return {};
-  }
-  return std::move(*got);
-}
-
-std::string trouble(const std::string& text) {
-  const auto got = parsed(text);
-  if (got) {
-    ADD_FAILURE() << text << " was taken";
-    return {};
-  }
-  EXPECT_THAT(got.error().message(), Not(HasSubstr("s3cret")));
-  return got.error().message();
-}
 
 TEST(RedisUrl, NamesHostPortAndDatabase) {
   const node_settings s = good("redis://db.example:6380/3?layout=classic");

@@ -224,6 +224,22 @@ TEST(SightingsMerged, ForgetWhatNobodyCameBackFor) {
   EXPECT_EQ(merge({note("a", 1, 1, at(1s))}, here, mine, much_later + 1ns).size(), 1U);
 }
 
+TEST(SightingsMerged, KeepWhatIsNotedOfTheStoreItself) {
+  const sighting of_store = note("\x01open", 1, 0, at(1s));
+  const instant much_later = at(1s) + 10 * sighting_kept_for;
+  const auto mine = std::vector{seen("b", 2, 0, much_later, much_later)};
+  EXPECT_THAT(merge({of_store, note("a", 1, 1, at(1s))}, here, mine, much_later),
+              ElementsAre(of_store, note("b", 2, 0, much_later)));
+
+  std::vector<sighting> full = {of_store};
+  for (std::size_t i = 1; i < max_sightings; ++i) {
+    full.push_back(note(std::to_string(i), 1, 1, at(1s)));
+  }
+  const auto merged = merge(full, here, std::vector{seen("new", 2, 0, at(2s), at(2s))}, at(2s));
+  EXPECT_EQ(merged.size(), max_sightings);
+  EXPECT_THAT(merged, ::testing::Contains(of_store));
+}
+
 TEST(SightingsMerged, ForgetWhatIsFarAheadOfTheClock) {
   const auto mine = std::vector{seen("b", 2, 0, at(1s), at(1s))};
   EXPECT_EQ(merge({note("a", 1, 1, at(2s))}, here, mine, at(1s)).size(), 2U)

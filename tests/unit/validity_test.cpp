@@ -43,7 +43,7 @@ bool apart(milliseconds ttl, std::int64_t drift, std::int64_t holder_rate, std::
 
 TEST(Validity, EndsBeforeAnyObserverMayEvictWhileEveryClockIsRightWithinTheDrift) {
   for (const std::int64_t drift : {std::int64_t{0}, std::int64_t{200}, usual_drift, rough_drift}) {
-    for (milliseconds ttl = 100ms; ttl <= 60s; ttl += 1ms) {
+    for (milliseconds ttl = 100ms; ttl <= 60s; ttl += 13ms) {
       for (const std::int64_t holder : {-drift, -drift / 2, std::int64_t{0}, drift / 2, drift}) {
         for (const std::int64_t observer : {-drift, -drift / 2, std::int64_t{0}, drift / 2, drift}) {
           ASSERT_TRUE(apart(ttl, drift, holder, observer)) << "ttl " << ttl.count() << " ms, drift " << drift

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout `record` on a server whose clock is set while locks are held and waited for: nobody loses a lock or its place,
+// nobody gets what is another's, and who is dead still goes.
+#include "live/redis_record_fixture.hpp"
+
+namespace cremone::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisRecordClock : public RedisRecord {
+ protected:
+  RedisRecordClock() : RedisRecord({.clock = true}) {}
+
+  [[nodiscard]] acquire_answer ask(blocking_backend& by, const owner_id& owner, bool join) const {
+    acquire_request wish = short_wish("lock", owner);
+    wish.join = join;
+    wish.wake = join ? bell_ : nullptr;
+    return by.try_acquire(wish);
+  }
+  [[nodiscard]] acquire_answer tried(const owner_id& owner) { return ask(here_, owner, false); }
+
+  /// Waits there, and can be told.
+  [[nodiscard]] owner_id waiting(blocking_backend& by) const {
+    const owner_id owner = fresh_owner();
+    (void)rejected(ask(by, owner, true));
+    EXPECT_TRUE(wait_for([&] {
+      return server_.ask({"HGET", "t:wait:lock", owner.hex()}).text.find(" t:wake:") != std::string::npos;
+    }));
+    return owner;
+  }
+
+  const std::shared_ptr<hint_counter> bell_ = std::make_shared<hint_counter>();
+  blocking_backend here_ = seam();
+  const owner_id holder_ = fresh_owner();
+};
+
+TEST_F(RedisRecordClock, ThatIsBeforeTheYear2001GivesOneLockToOne) {
+  server_.set_clock(-24h * 365 * 27);  // seconds since 1970 have nine digits there
+  const owner_id next = fresh_owner();
+  const grant first = granted(tried(holder_));
+  EXPECT_EQ(shown(tried(next)), "refused: busy");
+  const owner_id queued = waiting(here_);
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  EXPECT_EQ(shown(tried(next)), "refused: busy") << "it is kept for the one who waits";
+  const grant second = granted(ask(here_, queued, true));
+  EXPECT_GT(second.token, first.token);
+  EXPECT_EQ(shown(tried(next)), "refused: busy");
+  const auto seen = here_.inspect("lock");
+  ASSERT_TRUE(seen) << seen.error();
+  ASSERT_EQ(seen->holders.size(), 1U);
+  EXPECT_EQ(seen->holders[0].version.owner, queued);
+}
+
+TEST_F(RedisRecordClock, ThatIsSetBackLeavesEachOneItsPlace) {
+  (void)granted(tried(holder_));
+  const owner_id ann = waiting(here_);
+  server_.set_clock(-1h);
+  const owner_id bob = waiting(here_);
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  EXPECT_EQ(rejected(ask(here_, bob, true)).place, 1U);
+  EXPECT_EQ(shown(tried(fresh_owner())), "refused: busy");
+  EXPECT_EQ(shown(ask(here_, ann, true)), "granted");
+}
+
+TEST_F(RedisRecordClock, ThatJumpsPassesOverOneWhoWaitsAndNotTwo) {
+  (void)granted(tried(holder_));
+  const owner_id ann = waiting(here_);
+  const owner_id bob = waiting(here_);
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  server_.set_clock(2300ms);  // or everybody was stopped for so long: enough for both to be late
+  EXPECT_EQ(shown(tried(fresh_owner())), "refused: busy")
+      << "a try has overtaken one who had no time to answer";
+  EXPECT_EQ(shown(ask(here_, bob, true)), "granted");
+  EXPECT_EQ(rejected(ask(here_, ann, true)).place, 0U) << "who was passed over comes next";
+}
+
+TEST_F(RedisRecordClock, BringsThoseToAnEndWhoWerePassedOverAndNeverCameBack) {
+  (void)granted(tried(holder_));
+  {
+    blocking_backend dead = seam();
+    (void)waiting(dead);
+  }  // it goes without a word
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  const owner_id next = fresh_owner();
+  ASSERT_TRUE(wait_for([&] { return shown(tried(next)) == "granted"; }));
+  EXPECT_EQ(server_.ask({"ZCARD", "t:queue:lock"}).shown(), "1") << "it may still come back";
+  server_.set_clock(31s);  // more than a waiter's lease
+  const owner_id ann = waiting(here_);
+  EXPECT_EQ(server_.ask({"ZRANGE", "t:queue:lock", "0", "-1"}).items.size(), 1U);
+  EXPECT_EQ(server_.ask({"HKEYS", "t:wait:lock"}).items.at(0).text, ann.hex());
+}
+
+}  // namespace
+
+}  // namespace cremone::test
