@@ -65,6 +65,15 @@ TEST_F(RedisRecordClock, ThatIsSetBackLeavesEachOneItsPlace) {
   EXPECT_EQ(shown(ask(here_, ann, true)), "granted");
 }
 
+TEST_F(RedisRecordClock, ThatIsSetBackKeepsNoFreeLockForOneWhoDoesNotCome) {
+  (void)granted(tried(holder_));
+  (void)waiting(here_);
+  const owner_id bob = waiting(here_);
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  server_.set_clock(-1h);
+  EXPECT_TRUE(wait_for([&] { return shown(ask(here_, bob, true)) == "granted"; }));
+}
+
 TEST_F(RedisRecordClock, ThatJumpsPassesOverOneWhoWaitsAndNotTwo) {
   (void)granted(tried(holder_));
   const owner_id ann = waiting(here_);

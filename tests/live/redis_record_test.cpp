@@ -6,6 +6,7 @@
 #include "support/crowd.hpp"
 #include "support/sanitized.hpp"
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,6 +66,35 @@ TEST_F(RedisRecordHolders, OfAnotherMaxTtlAreToldToTakeAnotherPrefix) {
   EXPECT_EQ(no.error().code(), errc::misconfigured);
   EXPECT_THAT(no.error().message(), HasSubstr("another prefix"));
   EXPECT_EQ(opened(url()).acquire("lock", {.ttl = 3s}).error().code(), errc::invalid_argument);
+}
+
+TEST_F(RedisRecordHolders, WhoReleaseTellTheFirstThatItIsItsTurnAndTheSecondThatItIsNext) {
+  class listener final : public hint_sink {
+   public:
+    void hint() noexcept override { ++turns; }
+    void next() noexcept override { ++nexts; }
+    std::atomic<int> turns = 0;
+    std::atomic<int> nexts = 0;
+  };
+  auto here = seam();
+  const owner_id holder = fresh_owner();
+  (void)granted(here.try_acquire(short_wish("lock", holder)));
+  std::vector<std::shared_ptr<listener>> queue;
+  for (int i = 0; i < 3; ++i) {
+    acquire_request wish = short_wish("lock", fresh_owner());
+    wish.join = true;
+    wish.wake = queue.emplace_back(std::make_shared<listener>());
+    (void)rejected(here.try_acquire(wish));
+    EXPECT_TRUE(wait_for([&] {
+      return server_.ask({"HGET", "t:wait:lock", wish.owner.hex()}).text.find(" t:wake:") !=
+             std::string::npos;
+    })) << "it does not listen";
+  }
+  EXPECT_EQ(shown(here.release("lock", holder)), "done");
+  EXPECT_TRUE(wait_for([&] { return queue[0]->turns > 0 && queue[1]->nexts > 0; }));
+  EXPECT_EQ(queue[0]->nexts, 0);
+  EXPECT_EQ(queue[1]->turns, 0);
+  EXPECT_EQ(queue[2]->turns + queue[2]->nexts, 0) << "nobody else is woken";
 }
 
 /// One lock that is held and waited for, and a key that is not what it should be.
