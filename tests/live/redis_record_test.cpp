@@ -178,6 +178,26 @@ TEST_F(RedisRecordFaults, OfAKeyOfTheWrongTypeLoseNothing) {
   }
 }
 
+TEST_F(RedisRecordFaults, OfTheCounterLeaveWhoeverComesNextItsPlace) {
+  ASSERT_EQ(shown(here_.release("lock", holder_)), "done");
+  const std::string key = count_key();
+  const std::string before = server_.ask({"DUMP", key}).text;
+  acquire_request again = short_wish("lock", waiter_);
+  again.join = true;
+  again.wake = bell_;
+  for (const std::vector<std::string>& spoil :
+       {std::vector<std::string>{"RPUSH", key, "x"}, {"SET", key, "x"}}) {
+    (void)server_.ask({"DEL", key});
+    (void)server_.ask(spoil);
+    EXPECT_EQ(shown(here_.try_acquire(again)), "refused: misconfigured");
+    EXPECT_EQ(here_.inspect("lock")->waiters.size(), 1U);
+  }
+  (void)server_.ask({"DEL", key});
+  ASSERT_EQ(server_.ask({"RESTORE", key, "0", before}).shown(), "OK");
+  EXPECT_EQ(shown(here_.try_acquire(again)), "granted");
+  EXPECT_TRUE(here_.inspect("lock")->waiters.empty());
+}
+
 TEST_F(RedisRecordFaults, OfAFullServerLoseNothingAndKeepWhatIsHeld) {
   const auto before = contents();
   ASSERT_EQ(server_.ask({"CONFIG", "SET", "maxmemory", "1"}).shown(), "OK");

@@ -72,7 +72,7 @@ class RedisNode : public ::testing::Test {
   void fine() { wire().say("*1\r\n:1\r\n"); }
 
   [[nodiscard]] static std::string text_of(const std::string& id) {
-    return "local run, db = '" + id + "." + no_past + "', '0'";
+    return "local life, db = '" + id + "." + no_past + "/0', '0'";
   }
 
   /// Knows which life it is.

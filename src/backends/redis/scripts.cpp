@@ -29,6 +29,16 @@ constexpr std::array<part, record_script_count> record_parts = {{{"grant", recor
                                                                  {"admit", record_lua::admit, true},
                                                                  {"look", record_lua::look}}};
 
+/// Functions of Lua cost time when they are made, so that a script makes those about the queue where it cannot do without.
+std::string with_queue(std::string_view script) {
+  static constexpr std::string_view mark = "-- include queue\n";
+  std::string text(script);
+  if (const auto at = text.find(mark); at != std::string::npos) {
+    text.replace(at, mark.size(), record_lua::queue);
+  }
+  return text;
+}
+
 }  // namespace
 
 const classic_scripts& scripts() {
@@ -45,10 +55,10 @@ std::string_view name_of(record_script which) noexcept {
 }
 
 record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(std::to_string(db)) {
+  const std::string beginning = "local life, db = '" + life() + "', '" + db_ + "'\n" + record_lua::common;
   for (std::size_t i = 0; i < record_parts.size(); ++i) {
     texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
-    texts_[i] += "local run, db = '" + run_ + "', '" + db_ + "'\n" + record_lua::common +
-                 std::string(record_parts[i].text);
+    texts_[i] += beginning + with_queue(record_parts[i].text);
     scripts_[i] = made(record_parts[i].name, texts_[i]);
   }
 }

@@ -1,13 +1,12 @@
 -- The beginning of every script of the layout `record`. Before it stands one line of the client's making:
---   local run, db = '<run id>.<replication id>', '<number>'
--- the life of the server that this text is for, and the database. A server keeps no texts when it ends, so that a text of an
+--   local life, db = '<run id>.<replication id>/<number>', '<number>'
+-- the life of the server that this text is for, and the database in it. A server keeps no texts when it ends, so that a text of an
 -- earlier life is not known to it (NOSCRIPT): who asks then reads both ids again and makes a new text. It costs nothing per call.
 -- The replication id is that of the server which this one followed before it was promoted, zeros if it never was: who follows
 -- another has only what that one knew.
 --
 -- KEYS[1]  the marker: 'A <life> <settings> <floor>' when this server may give out locks, 'Q <life> <settings> <since> <why>
 --          <floor>' when it may not: it has restarted, was emptied, swapped or promoted, and may have forgotten who holds what.
---          A life is '<run id>.<replication id>/<db>'
 -- ARGV[1]  the settings that all who use this prefix must share
 -- ARGV[n]  the last one: '+' when the text came along (EVAL), '-' when the server knew it
 --
@@ -27,58 +26,17 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local now_text = string.sub('000000000' .. time[1], -10) .. string.sub('00000' .. time[2], -6)
-local life = run .. '/' .. db
 
-local claim_time = 500000        -- the head's time to take a free lock
 local waiter_lease = 30000000    -- who has not asked for so long has left
-local most_waiters = 100000
-local most_skipped = 1000        -- in one call
-local missed = 4503599627370496  -- 2^52, added to the ticket of one who let its time pass: behind all who did not
 local highest = 9007194959773696 -- 2^53 - 2^32: beyond 2^53 one more would be the same number again
 
 -- Never tostring, which rounds to 14 digits.
 local function text(number)
-  return number == now and now_text or string.format('%016.0f', number)
+  return number == now and now_text or string.format('%016d', number)
 end
 
 local function not_ours(key)
   return {err = 'WRONGTYPE ' .. key .. ' is no record of cremone'}
-end
-
--- Which life this is in truth.
-local function real_life()
-  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. '.' ..
-    string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') .. '/' .. db
-end
-
--- Writes down that this life of the server may have forgotten, unless that is known. The settings stay those of the life before:
--- they say how long its leases may last. What stands there and is not ours is not written over; GET raises, or this does.
-local function quarantine(real)
-  local marker = redis.call('GET', KEYS[1])
-  local known, settings, rest = string.match(marker or '', '^[AQ] (%S+) (%S+) (.*)$')
-  if marker and not known then
-    error(not_ours(KEYS[1]))
-  end
-  if known ~= real then
-    local floor = string.match(rest or '', '(%d+)$') or '0'
-    marker = 'Q ' .. real .. ' ' .. (settings or ARGV[1]) .. ' ' .. now_text .. (known and ' foreign ' or ' missing ') .. floor
-    redis.call('SET', KEYS[1], marker)
-  end
-  return marker
-end
-
--- Was this text made for another life of the server? Whoever sent it along had read the ids a moment before, and behind a
--- proxy the server may have been another one by then. From now on it knows this text; so that nobody who still believes in that
--- life gets a lock by it, the marker is changed in the same step.
-local function outdated()
-  if ARGV[#ARGV] == '-' then
-    return false
-  end
-  local real = real_life()
-  if real ~= life then
-    quarantine(real)
-  end
-  return real ~= life
 end
 
 -- The floor, when this server may give out locks.
@@ -89,19 +47,43 @@ local function admitted(marker)
   end
 end
 
--- What to say when it may not; and from now on it knows since when.
-local function closed()
-  local real = real_life()
-  local marker = quarantine(real)
+-- What to say instead, when this server may not give out locks or this text was made for another life of it; nil when all is
+-- well. Asked for only when the marker does not say what it should, or when the text came along: whoever sent it had read the ids
+-- a moment before, and behind a proxy the server may have been another one by then. From now on it knows this text; so that
+-- nobody who still believes in that life gets a lock by it, the marker is changed in the same step. And from now on it is known
+-- since when the server may have forgotten.
+--   {'R', time}            this is another life
+--   {'X', time, settings}  the prefix is used with other settings
+--   {'Q', time, marker}    quarantine
+local function doubt(open)
+  local real = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. '.' ..
+    string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') .. '/' .. db
+  if open and real == life then
+    return nil
+  end
+  -- The settings stay those of the life before: they say how long its leases may last. What stands there and is not ours is not
+  -- written over; GET raises, or this does.
+  local marker = redis.call('GET', KEYS[1])
+  local known, settings, rest = string.match(marker or '', '^[AQ] (%S+) (%S+) (.*)$')
+  if marker and not known then
+    error(not_ours(KEYS[1]))
+  end
+  if known ~= real then
+    settings = settings or ARGV[1]
+    local floor = string.match(rest or '', '(%d+)$') or '0'
+    marker = 'Q ' .. real .. ' ' .. settings .. ' ' .. now_text .. (known and ' foreign ' or ' missing ') .. floor
+    redis.call('SET', KEYS[1], marker)
+  end
   if real ~= life then
     return {'R', now_text}
   end
-  local settings = string.match(marker, '^%u %S+ (%S+)')
   if settings ~= ARGV[1] then
     return {'X', now_text, settings}
   end
   return {'Q', now_text, marker}
 end
+
+local came_along = ARGV[#ARGV] == '+'
 
 -- A key that MGET shows as empty may hold something that is no string. Raises what Redis says to that.
 local function surely_empty(key)
@@ -155,92 +137,4 @@ end
 local function buried(lock, owner)
   local id = string.sub(owner, 1, 16)
   return string.find(lock.dead, id, 1, true) or string.find(lock.gone, id, 1, true)
-end
-
--- Who waits: KEYS of a sorted set by ticket, and of a hash with '<ticket> <end of its lease> <channel> <mode>\n<who>'.
-local function waiter_in(entry)
-  local ticket, lease_end, channel = string.match(entry or '', '^(%d+) (%d+) (%S*) ')
-  return tonumber(ticket), tonumber(lease_end), channel
-end
-
--- An end further ahead than a lease is long was made before the clock was set back: that takes nobody's place. The dead are
--- passed over soon enough.
-local function silent(lease_end)
-  return not lease_end or lease_end <= now
-end
-
--- Can somebody be told by this channel right now? When the server does not let us ask, everybody counts, and costs the others
--- its claim time.
-local function listens(channel)
-  local count = redis.pcall('PUBSUB', 'NUMSUB', (string.gsub(channel, '^%-', '')))
-  return count.err or tonumber(count[2]) > 0
-end
-
--- One that is about to listen says so by a '-', which is believed for a second.
-local function counts(channel, lease_end)
-  local age = now - (lease_end - waiter_lease)
-  return string.sub(channel, 1, 1) == '-' and age >= 0 and age < 1000000 or listens(channel)
-end
-
-local function tell(message, channel)
-  redis.pcall('PUBLISH', string.match(channel, '^%-?(.*)$'), message)
-end
-
--- The first who waits and still counts, its channel, and whether it has just become the first. Those in front who have left are
--- dropped; who cannot be told any more is passed over, but keeps its ticket should it ask again. Who is asking right now counts in any case.
-local function first_waiter(queue, waiters, asking)
-  for i = 1, most_skipped do
-    local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-    if not head[1] or tonumber(head[2]) >= missed then
-      return nil
-    end
-    local ticket, lease_end, channel = waiter_in(redis.call('HGET', waiters, head[1]))
-    if silent(lease_end) then
-      redis.call('ZREM', queue, head[1])
-      redis.call('HDEL', waiters, head[1])
-    elseif head[1] == asking or counts(channel, lease_end) then
-      return head[1], channel, i > 1
-    else
-      redis.call('ZADD', queue, text(ticket + missed), head[1])
-    end
-  end
-end
-
--- The first behind the head who listens for sure.
-local function second_waiter(queue, waiters)
-  local known = {}
-  local from, to = 1, 1
-  while from <= most_skipped do
-    local owners = redis.call('ZRANGE', queue, from, to)
-    local entries = owners[1] and redis.call('HMGET', waiters, unpack(owners)) or {}
-    for i, entry in ipairs(entries) do
-      local _, lease_end, channel = waiter_in(entry)
-      if channel and known[channel] == nil then
-        known[channel] = listens(channel)
-      end
-      if channel and known[channel] and not silent(lease_end) then
-        return owners[i], channel
-      end
-    end
-    if not owners[1] then
-      return nil
-    end
-    from, to = to + 1, most_skipped  -- the one right behind is it, nearly always; else all at once
-  end
-end
-
--- The lock is free: tells the first who can be told. And the one behind it, with a '+', that it is next: it sees to it that the
--- first takes its turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error.
-local function wake_first(queue, waiters)
-  pcall(function()
-    local head, channel = first_waiter(queue, waiters)
-    if not head then
-      return
-    end
-    tell(head, channel)
-    local second, its_channel = second_waiter(queue, waiters)
-    if second then
-      tell('+' .. second, its_channel)
-    end
-  end)
 end

@@ -7,15 +7,15 @@
 --         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
 --         {0, time, place, hold}      not now; place -1 when we do not wait; no hold: it is kept for those before us
 --         {'D', time}                 this owner is gone for good
---         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see closed()
+--         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see doubt()
 
 local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
 local floor = admitted(got[1])
-if not floor then
-  return closed()
-end
-if outdated() then
-  return {'R', now_text}
+if not floor or came_along then
+  local no = doubt(floor)
+  if no then
+    return no
+  end
 end
 if not got[3] then
   surely_empty(KEYS[3])
@@ -34,18 +34,44 @@ if holder == owner then
   return {2, now_text, lock.token, lock.ticket}
 end
 
--- Our place among those who count, our ticket if we have one, and whether we were passed over.
-local function my_place()
-  if lock.queued == '0' then
-    return 0
+-- Grows by every grant. What a server has forgotten is made up for by the clock: the server's, or ours where that is ahead, by
+-- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up.
+local function give(ticket)
+  if not got[2] then
+    surely_empty(KEYS[2])
   end
-  local ticket, lease_end = waiter_in(redis.call('HGET', KEYS[5], owner))
+  local counter = tonumber(got[2] or '0')
+  local last = tonumber(lock.c)
+  if not counter or counter > highest or last > highest then
+    return not_ours(KEYS[2])
+  end
+  if not ticket then
+    ticket = math.max(tonumber(lock.ticket) + 1, now)
+    lock.ticket = text(ticket)
+  end
+  lock.c = text(math.max(last + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
+  lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
+  redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
+  return {1, now_text, lock.c, text(ticket)}
+end
+
+if not holder and lock.queued == '0' then
+  return give()
+end
+
+-- include queue
+
+-- Our place among those who count, our ticket if we have one.
+local ahead, ticket = 0, nil
+if lock.queued == '1' then
+  local lease_end
+  ticket, lease_end = waiter_in(redis.call('HGET', KEYS[5], owner))
   if ticket and silent(lease_end) then  -- it was given up; it comes as a new one
     redis.call('ZREM', KEYS[4], owner)
     redis.call('HDEL', KEYS[5], owner)
     ticket = nil
   elseif ticket then
-    redis.call('ZADD', KEYS[4], text(ticket), owner)  -- it counts again
+    redis.call('ZADD', KEYS[4], text(ticket), owner)  -- it counts again, should it have been passed over
   end
   local head, channel, news = first_waiter(KEYS[4], KEYS[5], owner)
   if news then
@@ -57,46 +83,13 @@ local function my_place()
       tell(head, channel)  -- that it is the first now: who is first watches the holder closely
     end
   end
-  if not ticket then
-    return redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
-  end
-  return redis.call('ZRANK', KEYS[4], owner), ticket
+  ahead = ticket and redis.call('ZRANK', KEYS[4], owner) or
+    redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
 end
-
--- Stays in the queue, or enters it.
-local function wait(ticket)
-  local fresh = not ticket
-  if fresh then  -- two of those who were passed over are looked at for each who comes: the dead among them go
-    for _, late in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], text(missed), '+inf', 'LIMIT', 0, 2)) do
-      local _, lease_end = waiter_in(redis.call('HGET', KEYS[5], late))
-      if silent(lease_end) then
-        redis.call('ZREM', KEYS[4], late)
-        redis.call('HDEL', KEYS[5], late)
-      end
-    end
-  end
-  if fresh and redis.call('ZCARD', KEYS[4]) >= most_waiters then
-    return -1
-  end
-  ticket = ticket or math.max(tonumber(lock.ticket) + 1, now)
-  redis.call('HSET', KEYS[5], owner,
-    text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[7] .. ' ' .. ARGV[4] .. '\n' .. ARGV[8])
-  if fresh then
-    redis.call('ZADD', KEYS[4], text(ticket), owner)
-    lock.ticket = text(ticket)
-    lock.queued = '1'
-    redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
-  end
-  redis.call('PEXPIRE', KEYS[4], 2 * waiter_lease / 1000)
-  redis.call('PEXPIRE', KEYS[5], 2 * waiter_lease / 1000)
-  return redis.call('ZRANK', KEYS[4], owner)
-end
-
-local ahead, ticket = my_place()
 
 -- A free lock is kept for the head; who lets its claim time pass is passed over by whoever asks next. So a dead waiter costs
 -- the others its claim time and no more, and a mere try overtakes nobody who is alive.
-local function pass_over_the_late()
+if not holder and ahead > 0 then
   local free_since = math.min(tonumber(lock.free_since), now)  -- the clock may have been set back
   local late = now - free_since >= claim_time and redis.call('ZRANGE', KEYS[4], 0, 0)[1]
   if late then  -- one at a time: whoever is first then is told, and has its own claim time
@@ -113,36 +106,42 @@ local function pass_over_the_late()
   end
 end
 
-if not holder and ahead > 0 then
-  pass_over_the_late()
-end
-if holder or ahead > 0 then
-  return {0, now_text, ARGV[6] == '1' and wait(ticket) or -1, lock.hold}
-end
-
-if not got[2] then
-  surely_empty(KEYS[2])
-end
-local counter = tonumber(got[2] or '0')
-local last = tonumber(lock.c)
-if not counter or counter > highest or last > highest then
-  return not_ours(KEYS[2])
-end
-if lock.queued == '1' then
-  if ticket then
+if not holder and ahead <= 0 then
+  lock.queued = redis.call('ZCARD', KEYS[4]) > (ticket and 1 or 0) and '1' or '0'
+  local answer = give(ticket)
+  if ticket and not answer.err then
     redis.call('ZREM', KEYS[4], owner)
     redis.call('HDEL', KEYS[5], owner)
   end
-  lock.queued = redis.call('ZCARD', KEYS[4]) > 0 and '1' or '0'
+  return answer
 end
-if not ticket then
-  ticket = math.max(tonumber(lock.ticket) + 1, now)
-  lock.ticket = text(ticket)
+if ARGV[6] ~= '1' then
+  return {0, now_text, -1, lock.hold}
 end
 
--- Grows by every grant. What a server has forgotten is made up for by the clock: the server's, or ours where that is ahead, by
--- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up.
-lock.c = text(math.max(last + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
-lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
-redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
-return {1, now_text, lock.c, text(ticket)}
+-- Stays in the queue, or enters it.
+local fresh = not ticket
+if fresh then  -- two of those who were passed over are looked at for each who comes: the dead among them go
+  for _, late in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], text(missed), '+inf', 'LIMIT', 0, 2)) do
+    local _, lease_end = waiter_in(redis.call('HGET', KEYS[5], late))
+    if silent(lease_end) then
+      redis.call('ZREM', KEYS[4], late)
+      redis.call('HDEL', KEYS[5], late)
+    end
+  end
+  if redis.call('ZCARD', KEYS[4]) >= most_waiters then
+    return {0, now_text, -1, lock.hold}
+  end
+  ticket = math.max(tonumber(lock.ticket) + 1, now)
+end
+redis.call('HSET', KEYS[5], owner,
+  text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[7] .. ' ' .. ARGV[4] .. '\n' .. ARGV[8])
+if fresh then
+  redis.call('ZADD', KEYS[4], text(ticket), owner)
+  lock.ticket = text(ticket)
+  lock.queued = '1'
+  redis.call('SET', KEYS[3], packed(lock), 'KEEPTTL')
+end
+redis.call('PEXPIRE', KEYS[4], 2 * waiter_lease / 1000)
+redis.call('PEXPIRE', KEYS[5], 2 * waiter_lease / 1000)
+return {0, now_text, redis.call('ZRANK', KEYS[4], owner), lock.hold}

@@ -4,9 +4,13 @@
 -- ARGV[2] the client's channel, then the owners
 -- Returns {1, time}, {'R', time}
 
-if outdated() then
-  return {'R', now_text}
+local no = came_along and doubt(true)
+if no then
+  return no
 end
+
+-- include queue
+
 local lock = parse(redis.call('GET', KEYS[2]))
 if not lock then
   return not_ours(KEYS[2])

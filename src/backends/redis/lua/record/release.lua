@@ -5,8 +5,9 @@
 -- ARGV[2] the owner, ARGV[3] how long a free lock is remembered, in ms
 -- Returns {1, time} it held or waited, {0, time} it did neither, {'R', time}
 
-if outdated() then
-  return {'R', now_text}
+local no = came_along and doubt(true)
+if no then
+  return no
 end
 local record = redis.call('GET', KEYS[2])
 local lock = parse(record)
@@ -39,7 +40,11 @@ if known == 1 then
   lock.free_since = now_text  -- whoever is first now has its whole claim time
 end
 redis.call('SET', KEYS[2], packed(lock), 'PX', remembered(lock, ARGV[3]))
-if lock.queued == '1' then
-  wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
+if lock.queued == '0' then
+  return {known, now_text}
 end
+
+-- include queue
+
+wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
 return {known, now_text}

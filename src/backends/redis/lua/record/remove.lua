@@ -4,16 +4,12 @@
 -- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
 -- ARGV[2] the holder, ARGV[3] its version's number, ARGV[4] how long a free lock is remembered, in ms,
 -- ARGV[5] 'force' by order of a person, which is taken in quarantine too
--- Returns {1, time} removed, {0, time} no hold has this version, {'Q', …}, {'X', …}, {'R', …} see closed()
+-- Returns {1, time} removed, {0, time} no hold has this version, {'Q', …}, {'X', …}, {'R', …} see doubt()
 
-local marker = redis.call('GET', KEYS[1])
-if not admitted(marker) then
-  local why = closed()
-  if why[1] ~= 'Q' or ARGV[5] ~= 'force' then
-    return why
-  end
-elseif outdated() then
-  return {'R', now_text}
+local floor = admitted(redis.call('GET', KEYS[1]))
+local no = (not floor or came_along) and doubt(floor)
+if no and not (no[1] == 'Q' and ARGV[5] == 'force') then
+  return no
 end
 local lock = parse(redis.call('GET', KEYS[3]))
 local counter = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -30,7 +26,11 @@ lock.hold = ''
 lock.free_since = now_text
 redis.call('SET', KEYS[2], lock.c)
 redis.call('SET', KEYS[3], packed(lock), 'PX', remembered(lock, ARGV[4]))
-if lock.queued == '1' then
-  wake_first(KEYS[4], KEYS[5])
+if lock.queued == '0' then
+  return {1, now_text}
 end
+
+-- include queue
+
+wake_first(KEYS[4], KEYS[5])
 return {1, now_text}

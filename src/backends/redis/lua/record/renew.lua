@@ -9,15 +9,10 @@
 -- Returns {answers, time}, answers one digit for each: 1 renewed, 0 not this owner's any more, 2 what stands there is no lock;
 --         {'X', time, settings}, {'R', time}
 
-local marker = redis.call('GET', KEYS[1])
-local floor = admitted(marker)
-if not floor then
-  local why = closed()
-  if why[1] ~= 'Q' then
-    return why
-  end
-elseif outdated() then
-  return {'R', now_text}
+local floor = admitted(redis.call('GET', KEYS[1]))
+local no = (not floor or came_along) and doubt(floor)
+if no and no[1] ~= 'Q' then
+  return no
 end
 
 local count = (#KEYS - 1) / 2
@@ -44,7 +39,7 @@ end
 
 -- Is there room for it, now that this server may have forgotten it?
 local function may_return(lock, owner, token)
-  return not floor and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
+  return no and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
 end
 
 local returned = {}  -- by name: the batch may have two that claim one lock
