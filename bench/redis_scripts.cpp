@@ -100,7 +100,7 @@ void redis_grant_script(benchmark::State& state) {
     const pinned here;
     (void)server.opened("record");
     flood line(server.port());
-    const redis::record_book book(run_id_of(line) + "." + std::string(40, '0'), 0);
+    const redis::record_book book(run_id_of(line) + "." + std::string(40, '0') + ".0", 0);
     const redis::script& grant = book.at(redis::record_script::grant);
     line.say({"SCRIPT", "LOAD", std::string(grant.text)});
     (void)line.hear();

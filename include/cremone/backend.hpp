@@ -96,7 +96,7 @@ struct acquire_request {
 struct renewal {
   const lock_name* name = nullptr;
   owner_id owner{};
-  std::uint64_t seq = 0;  ///< the store keeps max(stored + 1, this)
+  std::uint64_t seq = 0;  ///< the store keeps max(stored + 1, what the grant began with + this)
   fence_token token{};
   std::chrono::milliseconds ttl{};
 };

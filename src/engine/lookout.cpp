@@ -42,7 +42,7 @@ void lookout::recall(const lock_name& name, std::span<const hold_record> holders
   }
 }
 
-void lookout::leave(const lock_name& name, instant now) {
+void lookout::leave(const lock_name& name, instant now, bool at_once) {
   if (!file_) {
     return;
   }
@@ -52,7 +52,7 @@ void lookout::leave(const lock_name& name, instant now) {
   if (news && unwritten_.size() < core::max_sightings) {
     unwritten_.insert(name);
   }
-  const bool soon_enough = last_try_ == instant::min() || now >= last_try_ + least_pause;
+  const bool soon_enough = at_once || last_try_ == instant::min() || now >= last_try_ + least_pause;
   if (!unwritten_.empty() && soon_enough && !closing_) {
     write(now);
   }
@@ -67,14 +67,14 @@ const lock_name sweep_note("\x01sweep");
 }  // namespace
 
 /// The only note of this name, from now on.
-void lookout::keep_note(const lock_name& name, const owner_id& content, instant now) {
+void lookout::keep_note(const lock_name& name, const owner_id& content, instant now, bool at_once) {
   hold_record note;
   note.version = {content, 0};
   with_table([&](core::observations& table) {
     table.forget(name);
     (void)table.note(name, note, now);
   });
-  leave(name, now);
+  leave(name, now, at_once);
 }
 
 void lookout::saw_open(instant now) {
@@ -84,7 +84,7 @@ void lookout::saw_open(instant now) {
     open_ = true;
   }
   if (!known) {
-    keep_note(open_note, owner_id{}, now);
+    keep_note(open_note, owner_id{}, now, true);  // this process may be killed the next moment
   }
 }
 
@@ -123,7 +123,7 @@ std::uint64_t lookout::sweep_cursor() {
 void lookout::set_sweep_cursor(std::uint64_t cursor, instant now) {
   owner_id::bytes content{};
   std::memcpy(content.data(), &cursor, sizeof cursor);
-  keep_note(sweep_note, owner_id(content), now);
+  keep_note(sweep_note, owner_id(content), now, false);
 }
 
 /// With the file's mutex held.

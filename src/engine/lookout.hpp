@@ -42,7 +42,7 @@ class lookout {
   void recall(const lock_name& name, std::span<const hold_record> holders, instant now);
 
   /// An acquire of this lock gives up: what was seen of its holders is for the next who comes. May write the file.
-  void leave(const lock_name& name, instant now);
+  void leave(const lock_name& name, instant now) { leave(name, now, false); }
 
   /// The store has given out a lock: should it one day have forgotten that, it has forgotten something. May read and write
   /// the file.
@@ -63,8 +63,9 @@ class lookout {
   void leave_the_rest(instant now) noexcept;
 
  private:
+  void leave(const lock_name& name, instant now, bool at_once);
   void write(instant now);
-  void keep_note(const lock_name& name, const owner_id& content, instant now);
+  void keep_note(const lock_name& name, const owner_id& content, instant now, bool at_once);
 
   std::mutex table_mutex_;
   core::observations table_;

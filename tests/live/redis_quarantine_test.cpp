@@ -114,6 +114,26 @@ TEST_F(RedisQuarantine, BeginsWhenTheServerHasFollowedAnotherAndComesBack) {
   EXPECT_EQ(tried(fresh).code(), errc::quarantined);
 }
 
+TEST_F(RedisQuarantine, BeginsForThoseWhoseConnectionStaysUpToo) {
+  // The server follows another and comes back, or has its databases swapped there and back, with everything as it was before:
+  // what was done meanwhile is gone, and neither a marker nor a connection tells.
+  const redis_server other;
+  const std::vector<std::vector<std::vector<std::string>>> stories = {
+      {{"REPLICAOF", "127.0.0.1", std::to_string(other.port())}, {"REPLICAOF", "NO", "ONE"}},
+      {{"SWAPDB", "0", "1"}, {"SWAPDB", "0", "1"}}};
+  for (const auto& story : stories) {
+    SCOPED_TRACE(story[0][0]);
+    open_up();
+    ASSERT_TRUE(wait_for([&] { return tried(bob_).code() == errc::lost; })) << "it is not open";
+    const std::string marker = server_.ask({"GET", "t:boot"}).text;
+    for (const auto& command : story) {
+      (void)server_.ask(command);
+    }
+    ASSERT_EQ(server_.ask({"SET", "t:boot", marker}).shown(), "OK");
+    EXPECT_TRUE(wait_for([&] { return tried(bob_).code() == errc::quarantined; }));
+  }
+}
+
 TEST_F(RedisQuarantine, LastsAsLongAsTheLeasesOfTheLifeBefore) {
   // The server has restarted with its data, in which everybody had a max_ttl of 2 s.
   std::string marker = server_.ask({"GET", "t:boot"}).text;

@@ -26,7 +26,7 @@ TEST_F(RedisRecordHolders, ThatWereForcedOffOrEvictedCannotComeBackByRenewing) {
   for (const bool by_force : {true, false}) {
     const owner_id ann = fresh_owner();
     const grant yes = granted(here.try_acquire(short_wish("lock", ann)));
-    const hold_version version{ann, 0};
+    const hold_version version = here.inspect(name)->holders.at(0).version;
     if (by_force) {
       EXPECT_EQ(opened(url()).force_release("lock").value(), 1U);
     } else {
@@ -51,6 +51,58 @@ TEST_F(RedisRecordHolders, ThatGaveUpBeforeTheirGrantArrivedLeaveNothing) {
   EXPECT_EQ(shown(here.try_acquire(short_wish("lock", ann))), "refused: not_held");
   EXPECT_TRUE(here.inspect("lock")->holders.empty());
   EXPECT_EQ(shown(here.try_acquire(short_wish("lock", fresh_owner()))), "granted");
+}
+
+TEST_F(RedisRecordHolders, WhoAreGrantedTwiceNeverHaveAVersionAgain) {
+  // The answer to an acquire was lost; its hold was seen, and removed. Much later the same request is made once more.
+  auto here = seam();
+  const lock_name name = "lock";
+  const owner_id ann = fresh_owner();
+  (void)granted(here.try_acquire(short_wish("lock", ann)));
+  const hold_version first = here.inspect(name)->holders.at(0).version;
+  ASSERT_EQ(shown(here.evict(name, first)), "done");
+  constexpr int tombstones = 8;
+  for (int i = 0; i < tombstones; ++i) {  // whose tombstones push out that of the first
+    const owner_id other = fresh_owner();
+    (void)granted(here.try_acquire(short_wish("lock", other)));
+    ASSERT_EQ(shown(here.release(name, other)), "done");
+  }
+  (void)granted(here.try_acquire(short_wish("lock", ann)));
+  EXPECT_NE(here.inspect(name)->holders.at(0).version, first) << "whoever saw it before takes it for silent";
+  EXPECT_EQ(shown(here.evict(name, first)), "refused: not_held");
+}
+
+/// Somebody who waits, and does not take its turn.
+class RedisRecordIdler : public RedisRecord {
+ protected:
+  void queue_up(blocking_backend& by, const owner_id& who) {
+    acquire_request wish = short_wish("lock", who);
+    wish.join = true;
+    wish.wake = bell_;
+    (void)by.try_acquire(wish);
+  }
+  const std::shared_ptr<hint_counter> bell_ = std::make_shared<hint_counter>();
+};
+
+TEST_F(RedisRecordIdler, IsPassedOverThoughOthersGiveUpAllTheTime) {
+  auto idle = seam();
+  auto here = seam();
+  const owner_id holder = fresh_owner();
+  (void)granted(here.try_acquire(short_wish("lock", holder)));
+  queue_up(idle, fresh_owner());
+  const owner_id next = fresh_owner();
+  queue_up(here, next);
+  ASSERT_EQ(shown(here.release("lock", holder)), "done");
+  const auto served = [&] {
+    const owner_id other = fresh_owner();
+    queue_up(here, other);
+    EXPECT_EQ(shown(here.release("lock", other)), "done");
+    acquire_request wish = short_wish("lock", next);
+    wish.join = true;
+    wish.wake = bell_;
+    return shown(here.try_acquire(wish)) == "granted";
+  };
+  EXPECT_TRUE(wait_for(served)) << "each who leaves gives the first another half second";
 }
 
 TEST_F(RedisRecordHolders, KeepNoExpiryThatAClockCouldFire) {
@@ -175,6 +227,34 @@ TEST_F(RedisRecordFaults, OfAKeyOfTheWrongTypeLoseNothing) {
     ASSERT_GE(seen->waiters.size(), 1U) << "the place in the queue is lost";
     EXPECT_EQ(seen->waiters[0].owner, waiter_);
     EXPECT_EQ(seen->holders[0].token, held_.token);
+  }
+}
+
+TEST_F(RedisRecordFaults, LeaveNoReleaseAndNoEvictionHalfDone) {
+  const lock_name name = "lock";
+  for (const std::string& key : {count_key(), std::string("t:queue:lock"), std::string("t:wait:lock")}) {
+    SCOPED_TRACE(key);
+    const auto all = contents();
+    const hold_version version = here_.inspect(name)->holders.at(0).version;
+    (void)server_.ask({"DEL", key});
+    ASSERT_EQ(server_.ask({"RPUSH", key, "something", "else"}).shown(), "2");
+    const bool left = shown(here_.release(name, waiter_)) == "done";
+    const bool evicted = shown(here_.evict(name, version)) == "done";
+    (void)server_.ask({"DEL", key});
+    ASSERT_EQ(server_.ask({"RESTORE", key, "0", all.at(key)}).shown(), "OK");
+
+    const auto seen = here_.inspect(name);
+    ASSERT_TRUE(seen) << seen.error();
+    EXPECT_EQ(seen->holders.empty(), evicted);
+    EXPECT_EQ(evicted, key != count_key()) << "the counter must rise first; the queue is only told";
+    EXPECT_EQ(left, key == count_key()) << "what is left of it would be in nobody's way";
+    if (!left && key == "t:queue:lock") {
+      EXPECT_EQ(server_.ask({"HEXISTS", "t:wait:lock", waiter_.hex()}).shown(), "1");
+    }
+    for (const auto& [each, dump] : all) {  // as it was, for the next
+      (void)server_.ask({"DEL", each});
+      ASSERT_EQ(server_.ask({"RESTORE", each, "0", dump}).shown(), "OK");
+    }
   }
 }
 

@@ -263,6 +263,21 @@ TEST_F(Seen, IsWrittenOnceASecondAtMostAndTheRestAtTheEnd) {
 
 // ---- when something is wrong with the file ----------------------------------------------------------------
 
+TEST_F(Seen, ThatAStoreGaveOutLocksIsWrittenAtOnce) {
+  traits store;
+  store.observed_takeover = true;
+  store.identity = "store-1";
+  const auto file = [&] { return std::make_unique<detail::seen_file>(directory_.path(), this_boot); };
+  const instant now = instant() + 1h;
+  detail::lookout first(store, file());
+  hold_record holder;
+  holder.ttl = holders_ttl;
+  first.with_table([&](core::observations& table) { (void)table.note("nightly", holder, now); });
+  first.leave("nightly", now);
+  first.saw_open(now);  // less than a second later, and killed right after that
+  EXPECT_TRUE(detail::lookout(store, file()).ever_open());
+}
+
 TEST_F(Seen, IsBelievedLineByLine) {
   hold();
   EXPECT_FALSE(a_process_gets_it());

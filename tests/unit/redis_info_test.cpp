@@ -76,6 +76,14 @@ TEST(RedisInfo, IsReadAsARealServerWritesIt) {
   EXPECT_EQ(f.forgetting_calls, 4U);
 }
 
+TEST(RedisInfo, CountsWhateverCanMakeAServerForgetWhileItIsUp) {
+  for (const std::string command : {"flushall", "flushdb", "swapdb", "debug", "replicaof", "slaveof"}) {
+    const server_facts f = facts("# Commandstats\r\ncmdstat_" + command + ":calls=2,usec=7\r\n");
+    EXPECT_EQ(f.forgetting_calls, 2U) << command;
+    EXPECT_EQ(f.swaps, command == "swapdb" ? 2U : 0U);
+  }
+}
+
 TEST(RedisInfo, CountsAllSubcommandsAndNoNamesakes) {
   const info_text info = parse_info(
       "# Commandstats\r\ncmdstat_config|get:calls=2,usec=1\r\ncmdstat_config:calls=1,usec=1\r\n"

@@ -27,7 +27,7 @@ const std::string second_life(40, 'b');
 const std::string no_past(40, '0');
 
 [[nodiscard]] std::string sha_of(const std::string& id, record_script which) {
-  return record_book(id + "." + no_past, 0).at(which).sha;
+  return record_book(id + "." + no_past + ".0", 0).at(which).sha;
 }
 
 class RedisNode : public ::testing::Test {
@@ -72,7 +72,7 @@ class RedisNode : public ::testing::Test {
   void fine() { wire().say("*1\r\n:1\r\n"); }
 
   [[nodiscard]] static std::string text_of(const std::string& id) {
-    return "local life, db = '" + id + "." + no_past + "/0', '0'";
+    return "local life, db = '" + id + "." + no_past + ".0/0', '0'";
   }
 
   /// Knows which life it is.
@@ -156,6 +156,27 @@ TEST_F(RedisNode, AsksAgainWhenTheScriptSaysThatItIsOfAnotherLife) {
   EXPECT_THAT(wire().take_sent(), HasSubstr(text_of(second_life)));
   fine();
   EXPECT_TRUE(a->done());
+}
+
+TEST_F(RedisNode, AsksOnceASecondAheadOfAGrantWhetherItIsStillTheSame) {
+  learn(first_life);
+  const auto at_once = run(record_script::grant);
+  EXPECT_THAT(wire().take_sent(), Not(HasSubstr("INFO")));
+  fine();
+  EXPECT_TRUE(at_once->done());
+
+  env_->advance(1s);
+  const auto later = run(record_script::grant);
+  const auto right_after = run(record_script::grant);
+  const std::string sent = wire().take_sent();
+  EXPECT_LT(sent.find("INFO"), sent.find("EVALSHA"));
+  EXPECT_EQ(sent.find("INFO"), sent.rfind("INFO"));
+  tell_life(second_life);
+  for (const auto& a : {later, right_after}) {
+    fine();
+    ASSERT_NE(a->failed(), nullptr) << "granted in a life that is over";
+    EXPECT_FALSE(a->failed()->nothing_done);
+  }
 }
 
 TEST_F(RedisNode, GivesUpOnAServerThatRestartsAgainAndAgain) {

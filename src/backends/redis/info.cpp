@@ -63,7 +63,7 @@ server_role role_in(std::string_view text) {
 
 std::optional<std::uint64_t> forgetting(const info_text& info) {
   std::uint64_t sum = 0;
-  for (const std::string_view command : {"flushall", "flushdb", "swapdb", "debug"}) {
+  for (const std::string_view command : {"flushall", "flushdb", "swapdb", "debug", "replicaof", "slaveof"}) {
     const auto calls = info.calls(command);
     if (!calls) {
       return std::nullopt;
@@ -171,6 +171,7 @@ server_facts read_facts(const info_text& info) {
   f.aof_last_write_ok = status_in(info.text("aof_last_write_status"));
   f.rdb_last_save_ok = status_in(info.text("rdb_last_bgsave_status"));
   f.forgetting_calls = forgetting(info);
+  f.swaps = info.calls("swapdb").value_or(0);
   return f;
 }
 

@@ -84,8 +84,10 @@ struct server_facts {
   std::optional<bool> aof_last_write_ok{};
   std::optional<bool> rdb_last_save_ok{};
 
-  /// FLUSHALL, FLUSHDB, SWAPDB and DEBUG, which can make a server forget while it stays up. Empty: not told.
+  /// FLUSHALL, FLUSHDB, SWAPDB, DEBUG, REPLICAOF and SLAVEOF, which can make a server forget while it stays up. Empty: not told.
   std::optional<std::uint64_t> forgetting_calls{};
+
+  std::uint64_t swaps = 0;  ///< calls of SWAPDB; 0 also when it does not tell
 
   config_facts config{};
 

@@ -18,4 +18,8 @@ inline constexpr std::chrono::milliseconds longest_limit{1000};
   return std::clamp(ttl / 3, shortest, longest_limit);
 }
 
+/// A server may follow another and come back, or have its databases swapped, under a connection that stays up. Whoever asks for a
+/// lock asks at the same time whether that has happened, if it has not done so for this long.
+inline constexpr std::chrono::milliseconds life_stays_known{1000};
+
 }  // namespace cremone::redis

@@ -54,7 +54,7 @@ std::string with_sha(std::string evalsha, const script& s) {
 /// Which life of the server is this?
 std::string life_question() {
   std::string question;
-  append_command(question, {"INFO", "server", "replication"});
+  append_command(question, {"INFO", "server", "replication", "commandstats"});
   return question;
 }
 
@@ -82,7 +82,7 @@ std::string as_command(const std::vector<std::string>& words) {
 }  // namespace
 
 node::node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to)
-    : to_(std::move(to)), line_(std::make_shared<pipeline>(std::move(e), std::move(net), to_)) {}
+    : env_(std::move(e)), to_(std::move(to)), line_(std::make_shared<pipeline>(env_, std::move(net), to_)) {}
 
 void node::run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
                std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
@@ -123,6 +123,10 @@ void node::start() {
 }
 
 void node::ask_about() {
+  {
+    const std::lock_guard lock(mutex_);
+    life_asked_ = env_->now();
+  }
   std::string question;
   append_command(question, {"INFO", "all"});
   line_->send(std::move(question), longest_limit, {.first = true},
@@ -143,7 +147,7 @@ void node::know(const server_facts& facts) {
   if (to_.layout != layout::record || facts.run_id.empty() || facts.master_replid2.empty()) {
     return;
   }
-  const std::string run = facts.run_id + "." + facts.master_replid2;
+  const std::string run = facts.run_id + "." + facts.master_replid2 + "." + std::to_string(facts.swaps);
   const std::lock_guard lock(mutex_);
   if (!book_ || book_->run() != run) {
     book_ = std::make_shared<const record_book>(run, to_.db);
@@ -152,6 +156,9 @@ void node::know(const server_facts& facts) {
 
 void node::run(record_script which, std::span<const std::string_view> arguments, std::size_t keys,
                std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
+  if (which == record_script::grant) {
+    ask_life_now_and_then();
+  }
   const auto l = std::make_shared<living>(living{which, tag, book(), 0, std::move(answer)});
   std::string command = script_command("EVALSHA", l->book->at(which).sha, arguments, keys);
   if (!l->book->run().empty()) {
@@ -168,8 +175,34 @@ void node::run(record_script which, std::span<const std::string_view> arguments,
               });
 }
 
+/// Which life it is may change under a connection that stays up. The answer to this comes before that to what is sent next, which is
+/// in doubt then.
+void node::ask_life_now_and_then() {
+  const instant now = env_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    const bool known = life_asked_ != instant::min() && now - life_asked_ < life_stays_known;
+    if (known || !book_ || book_->run().empty()) {
+      return;
+    }
+  }
+  constexpr auto longer_than_what_follows = 2 * longest_limit;
+  line_->send(life_question(), longer_than_what_follows, {}, [weak = weak_from_this()](const response& r) {
+    const auto self = weak.lock();
+    if (self && r.what == fate::answered && r.got.is(reply::kind::text)) {
+      self->know(read_facts(parse_info(r.got.text)));
+    }
+  });
+  const std::lock_guard lock(mutex_);
+  life_asked_ = now;  // only now: who sees this sends behind the question
+}
+
 /// The answer to an EVALSHA. Not known: it was not run, so that it may be sent again.
 void node::take(const std::shared_ptr<living>& l, response&& r) {
+  if (r.what == fate::answered && r.got.is(reply::kind::error)) {
+    const std::lock_guard lock(mutex_);
+    life_asked_ = instant::min();  // a replica, or one that loads its data: is it the same when it is back?
+  }
   if (r.what != fate::answered || !r.got.is(reply::kind::error) || !is_noscript(r.got.text)) {
     if (r.what == fate::answered && of_another_life(r.got)) {
       return learn(l, std::move(r.asked), r.due);

@@ -109,7 +109,9 @@ class node : public std::enable_shared_from_this<node> {
   [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
   void know(const server_facts& facts);
+  void ask_life_now_and_then();
 
+  const std::shared_ptr<env> env_;
   const node_settings to_;
   const std::shared_ptr<pipeline> line_;
   callback<void(const error*)> tell_;
@@ -117,6 +119,7 @@ class node : public std::enable_shared_from_this<node> {
 
   std::mutex mutex_;
   std::shared_ptr<const record_book> book_;  // of the life known last; made when first needed
+  instant life_asked_ = instant::min();      // when it was asked for last, on this connection
 };
 
 }  // namespace cremone::redis

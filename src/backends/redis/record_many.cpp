@@ -116,7 +116,7 @@ void record_backend::renew(std::span<const renewal> items, callback<void(std::ve
     words.push_back(settings_);
     for (const renewal& item : some) {
       words.push_back(item.owner.hex());
-      words.push_back(std::to_string(item.seq));
+      words.push_back(std::to_string(item.token.value() + item.seq));  // as the grant began
       words.push_back(std::to_string(item.ttl.count()));
       words.push_back(std::to_string(item.token.value()));
       words.emplace_back(1, letter_of(mode::exclusive));

@@ -39,7 +39,7 @@ inline constexpr std::size_t record_script_count = 7;
 /// For one life of one server.
 class record_book {
  public:
-  /// `run`: '<run id>.<replication id>', hex digits only. Empty for a server that was not asked yet.
+  /// `run`: '<run id>.<replication id>.<swaps>', hex digits and dots only. Empty for a server that was not asked yet.
   record_book(std::string run, int db);
   record_book(const record_book&) = delete;  // the scripts look into the texts
   record_book& operator=(const record_book&) = delete;

@@ -1,9 +1,10 @@
 -- The beginning of every script of the layout `record`. Before it stands one line of the client's making:
---   local life, db = '<run id>.<replication id>/<number>', '<number>'
+--   local life, db = '<run id>.<replication id>.<swaps>/<number>', '<number>'
 -- the life of the server that this text is for, and the database in it. A server keeps no texts when it ends, so that a text of an
 -- earlier life is not known to it (NOSCRIPT): who asks then reads both ids again and makes a new text. It costs nothing per call.
 -- The replication id is that of the server which this one followed before it was promoted, zeros if it never was: who follows
--- another has only what that one knew.
+-- another has only what that one knew. The swaps are the calls of SWAPDB so far: there and back, and what was done meanwhile is
+-- gone.
 --
 -- KEYS[1]  the marker: 'A <life> <settings> <floor>' when this server may give out locks, 'Q <life> <settings> <since> <why>
 --          <floor>' when it may not: it has restarted, was emptied, swapped or promoted, and may have forgotten who holds what.
@@ -17,7 +18,8 @@
 --   queued    1 when others may be waiting, else 0      c        no token at or below it will be given
 --   ticket    the last one given                        dead, gone   16 digits each of the last holders and contenders that
 --                                                       are gone for good: a late request of theirs is turned away
---   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'
+--   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. seq begins with the token, so that owner and seq never come
+--             again, not even for an owner whose lost request is granted once more when its tombstone is long gone
 -- Numbers have 16 digits, so that each stands at a place of its own: string.match and string.format are what a script spends
 -- most of its time with.
 -- It is read whole and written whole, the counter of its bucket with it. A held one never expires; a free one does, when no
@@ -57,7 +59,8 @@ end
 --   {'Q', time, marker}    quarantine
 local function doubt(open)
   local real = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') .. '.' ..
-    string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') .. '/' .. db
+    string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') .. '.' ..
+    (string.match(redis.call('INFO', 'commandstats'), 'cmdstat_swapdb:calls=(%d+)') or '0') .. '/' .. db
   if open and real == life then
     return nil
   end

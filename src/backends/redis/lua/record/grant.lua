@@ -50,7 +50,7 @@ local function give(ticket)
     lock.ticket = text(ticket)
   end
   lock.c = text(math.max(last + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
-  lock.hold = owner .. ' 0 ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
+  lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
   redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
   return {1, now_text, lock.c, text(ticket)}
 end

@@ -78,17 +78,20 @@ local function second_waiter(queue, waiters)
 end
 
 -- The lock is free: tells the first who can be told. And the one behind it, with a '+', that it is next: it sees to it that the
--- first takes its turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error.
+-- first takes its turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error. Says whether the
+-- first has just become that.
 local function wake_first(queue, waiters)
-  pcall(function()
-    local head, channel = first_waiter(queue, waiters)
+  local _, news = pcall(function()
+    local head, channel, news = first_waiter(queue, waiters)
     if not head then
-      return
+      return false
     end
     tell(head, channel)
     local second, its_channel = second_waiter(queue, waiters)
     if second then
       tell('+' .. second, its_channel)
     end
+    return news
   end)
+  return news == true
 end

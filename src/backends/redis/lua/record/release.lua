@@ -16,17 +16,16 @@ if not lock then
 end
 local owner = ARGV[2]
 local holder = lock.holder
-local known = 0
+local known, was_next = 0, false
 if holder == owner then
-  known = 1
+  known, was_next = 1, true
   holder = nil
   lock.dead = with_tombstone(lock.dead, owner)
   lock.hold = ''
 else
+  was_next = redis.call('ZRANK', KEYS[3], owner) == 0
+  redis.call('ZREM', KEYS[3], owner)
   known = redis.call('HDEL', KEYS[4], owner)
-  if known == 1 then
-    redis.call('ZREM', KEYS[3], owner)
-  end
   if buried(lock, owner) then
     return {known, now_text}
   end
@@ -36,8 +35,8 @@ if holder then
   redis.call('SET', KEYS[2], packed(lock))
   return {known, now_text}
 end
-if known == 1 then
-  lock.free_since = now_text  -- whoever is first now has its whole claim time
+if was_next then
+  lock.free_since = now_text  -- whoever is first now has its whole claim time; who leaves from behind changes nothing in that
 end
 redis.call('SET', KEYS[2], packed(lock), 'PX', remembered(lock, ARGV[3]))
 if lock.queued == '0' then

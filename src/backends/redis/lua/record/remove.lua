@@ -17,7 +17,7 @@ if not lock or not counter then
   return not_ours(lock and KEYS[2] or KEYS[3])
 end
 local holder = lock.holder
-if holder ~= ARGV[2] or lock.seq ~= ARGV[3] then
+if holder ~= ARGV[2] or tonumber(lock.seq) ~= tonumber(ARGV[3]) then
   return {0, now_text}
 end
 lock.c = text(math.max(tonumber(lock.c), tonumber(lock.token), counter) + 1)
