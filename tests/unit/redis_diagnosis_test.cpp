@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using change = std::function<void(evidence&)>;
@@ -286,6 +287,13 @@ TEST(RedisDiagnosis, SaysHowLongARestartCosts) {
   no_log("")(e);
   const auto all = diagnose(p, e);
   EXPECT_THAT(all[5].reason, HasSubstr("for 6.0 s")) << "and a second for what is still on its way";
+}
+
+TEST(RedisDiagnosis, SaysHowMuchAPowerCutCostsAClassicLog) {
+  EXPECT_THAT(look("persistence", layout::classic, fsync("everysec")).reason, HasSubstr("last second"));
+  const finding kernel = look("persistence", layout::classic, fsync("no"));
+  EXPECT_EQ(kernel.verdict, verdict::warning);
+  EXPECT_THAT(kernel.reason, AllOf(HasSubstr("half a minute"), Not(HasSubstr("last second"))));
 }
 
 TEST(RedisDiagnosis, ShowsFiguresForPeople) {

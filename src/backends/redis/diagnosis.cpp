@@ -179,6 +179,11 @@ judgement judge_classic_log(const purpose& p, const server_facts& f) {
     return untold_by_config(p, "append-only file");
   }
   std::string value = "append-only file, fsync " + *f.config.appendfsync;
+  if (*f.config.appendfsync == "no") {
+    return {verdict::warning, std::move(value),
+            "a power cut frees the locks that the kernel had not written yet: it decides when, up to half a "
+            "minute is usual; appendfsync always frees none"};
+  }
   if (*f.config.appendfsync != "always") {
     return {verdict::warning, std::move(value),
             "a power cut frees the locks that were granted in the last second or so; appendfsync always does "
