@@ -29,18 +29,26 @@ struct judgement {
   std::string reason;
 };
 
-std::string user_of(const purpose& p) { return p.user.empty() ? "default" : printable(p.user); }
+/// Only where the ACL is why it helps to change that.
+std::string unanswered(const purpose& p, const evidence& seen, const std::string& command,
+                       const std::string& right) {
+  const auto said = seen.refused.find(command.substr(0, command.find(' ')));
+  if (said == seen.refused.end()) {
+    return command + " was not answered";
+  }
+  return command + " was not answered" +
+         (said->second.by_acl ? "; it takes: ACL SETUSER " + acl_user(p.user) + " +" + right
+                              : ": " + said->second.why);
+}
 
 /// What INFO would have told.
 judgement untold_by_info(const purpose& p, const evidence& seen) {
   return {verdict::untold, "",
-          seen.info_told ? "INFO of this server does not say"
-                         : "INFO was not answered; it takes: ACL SETUSER " + user_of(p) + " +info"};
+          seen.info_told ? "INFO of this server does not say" : unanswered(p, seen, "INFO", "info")};
 }
 
-judgement untold_by_config(const purpose& p, std::string value) {
-  return {verdict::untold, std::move(value),
-          "CONFIG GET was not answered; it takes: ACL SETUSER " + user_of(p) + " +config|get"};
+judgement untold_by_config(const purpose& p, const evidence& seen, std::string value) {
+  return {verdict::untold, std::move(value), unanswered(p, seen, "CONFIG GET", "config|get")};
 }
 
 judgement judge_version(const purpose& p, const evidence& seen) {
@@ -174,9 +182,10 @@ judgement judge_record_persistence(const purpose& p, const server_facts& f) {
               ", so that none from before is given out twice. Tokens then go on from its clock"};
 }
 
-judgement judge_classic_log(const purpose& p, const server_facts& f) {
+judgement judge_classic_log(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
   if (!f.config.appendfsync) {
-    return untold_by_config(p, "append-only file");
+    return untold_by_config(p, seen, "append-only file");
   }
   std::string value = "append-only file, fsync " + *f.config.appendfsync;
   if (*f.config.appendfsync == "no") {
@@ -208,7 +217,7 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
     return judge_record_persistence(p, f);
   }
   if (*f.aof_enabled) {
-    return judge_classic_log(p, f);
+    return judge_classic_log(p, seen);
   }
   if (f.config.save && !f.config.save->empty()) {
     return {verdict::warning, "snapshots only",
@@ -243,7 +252,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
             "min-replicas-to-write makes that rarer and does not prevent it"};
   }
   if (!wanted) {
-    return untold_by_config(p, std::move(value));
+    return untold_by_config(p, seen, std::move(value));
   }
   value += ", min-replicas-to-write " + std::to_string(*wanted);
   if (*wanted < there) {
@@ -256,7 +265,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
 
 judgement judge_clock(const purpose& p, const evidence& seen) {
   if (!seen.clock) {
-    return {verdict::untold, "", "TIME was not answered; it takes: ACL SETUSER " + user_of(p) + " +time"};
+    return {verdict::untold, "", unanswered(p, seen, "TIME", "time")};
   }
   const auto [least, most] = *seen.clock;
   const microseconds middle = least + (most - least) / 2;
@@ -293,7 +302,7 @@ judgement judge_latency(const purpose& p, const evidence& seen) {
                 " counts as none, and leases are lost for it"};
   }
   if (seen.pings.empty()) {
-    return {verdict::untold, "", "PING was not answered; it takes: ACL SETUSER " + user_of(p) + " +ping"};
+    return {verdict::untold, "", unanswered(p, seen, "PING", "ping")};
   }
   auto sorted = seen.pings;
   std::sort(sorted.begin(), sorted.end());
@@ -314,18 +323,19 @@ judgement judge_latency(const purpose& p, const evidence& seen) {
 }
 
 judgement judge_rights(const purpose& p, const evidence& seen) {
-  const std::string user = "user " + user_of(p);
-  if (!seen.denied) {
-    return {verdict::untold, user, "the script that asks was not answered"};
-  }
-  if (seen.denied->empty()) {
-    return {verdict::good, user, "may do what the locks need"};
+  const std::string user = "user " + acl_user(p.user);
+  if (!seen.denied || seen.denied->empty()) {
+    if (!seen.rights_untold.empty()) {
+      return {verdict::untold, user, "what it may do could not be tried: " + seen.rights_untold};
+    }
+    return seen.denied ? judgement{verdict::good, user, "may do what the locks need"}
+                       : judgement{verdict::untold, user, "the script that asks was not answered"};
   }
   std::string rules;
   for (const std::string& right : *seen.denied) {
     rules += " " + acl_rule(right, p.layout, p.prefix);
   }
-  return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + user_of(p) + rules};
+  return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + acl_user(p.user) + rules};
 }
 
 judgement judge_quarantine(const quarantine_state& state) {

@@ -8,6 +8,7 @@
 #include "backends/redis/examination.hpp"
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -23,6 +24,13 @@ owner_id life_of(std::string_view marker) { return owner_id(sha1(marker)); }
 
 std::string why_of(const quarantine_mark& mark) {
   return mark.missing ? "it is new to cremone, or was emptied" : "it has restarted, or was promoted";
+}
+
+/// Is it a master with all keys? Where it is not, what it says about our keys means nothing.
+bool serves(const std::vector<finding>& found) {
+  return std::none_of(found.begin(), found.end(), [](const finding& f) {
+    return f.verdict == verdict::bad && (f.subject == "mode" || f.subject == "role");
+  });
 }
 
 }  // namespace
@@ -159,7 +167,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
     redis::examine(self->env_, self->node_, std::move(order),
                    [self, unusable = std::move(unusable),
                     reply = std::move(reply)](result<std::vector<finding>> found) mutable {
-                     if (found && unusable) {
+                     if (found && unusable && serves(*found)) {
                        found->push_back({.node = self->node_->settings().node,
                                          .subject = "prefix",
                                          .verdict = verdict::bad,
