@@ -250,6 +250,16 @@ TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
   server.resume();
 }
 
+TEST_F(RedisDoctor, TellsHowLongAQuarantineStillTakesAndThatNoLockIsGivenOut) {
+  const redis_server server;
+  const std::string store = server.url(0, "&layout=record");
+  ASSERT_EQ(cremone({"run", "--url", store, "--try", "x", "--", "true"}).code, 83) << "it has just started";
+  const auto end = cremone({"doctor", store});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, ::testing::ContainsRegex("warning\tquarantine\t[0-9.]+ s left\t"));
+  EXPECT_THAT(end.out, HasSubstr("No lock is given out here until the quarantine is over"));
+}
+
 TEST_F(RedisDoctor, OfClassicKnowsNoQuarantine) {
   const redis_server server;
   const auto end = cremone({"quarantine", server.url()});
