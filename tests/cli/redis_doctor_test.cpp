@@ -235,6 +235,16 @@ TEST_F(RedisDoctor, SaysThatNobodyAnswersOrLetsItIn) {
   EXPECT_THAT(gone.err, AllOf(HasSubstr(server.node()), Not(HasSubstr(secret))));
 }
 
+TEST_F(RedisDoctor, OfAServerThatNeverLetAnybodyInNobodySaysThatTheConnectionWasLost) {
+  const redis_server server({.extra = {"--requirepass", secret}});
+  process waits({CREMONE_TOOL, "run", "--verbose", "--wait", "60s", "--url", server.url(), "x", "--", "true"},
+                here());
+  EXPECT_TRUE(wait_for([&] {
+    return waits.err().find("no connection: " + server.node()) != std::string::npos;
+  })) << waits.err();
+  EXPECT_THAT(waits.err(), Not(HasSubstr("connection lost")));
+}
+
 TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
   redis_server server({.extra = {"--requirepass", secret}});
   server.suspend();
