@@ -119,6 +119,27 @@ TEST(RedisPassword, MayStandInAFile) {
   EXPECT_THAT(trouble("redis://:s3cret@h?layout=classic&password_file=" + file), HasSubstr("more than one"));
 }
 
+TEST(RedisSettings, CallTwoStoresByTwoNames) {
+  const auto store = [](const std::string& text) { return good(text).store; };
+  EXPECT_EQ(store("redis://h"), "redis://h");
+  EXPECT_EQ(store("redis://h?layout=record&prefix=cremone&max_ttl=60s"), "redis://h") << "as usual";
+  EXPECT_EQ(store("redis://h/2?max_ttl=2s&prefix=t"), "redis://h/2?prefix=t&max_ttl=2s");
+  EXPECT_EQ(store("redis://h?prefix=t&max_ttl=1500ms"), "redis://h?prefix=t&max_ttl=1500ms");
+  EXPECT_EQ(store("redis://h?prefix=t&max_ttl=300s"), "redis://h?prefix=t&max_ttl=5m");
+  EXPECT_EQ(store("redis+unix:///run/redis.sock?db=2&layout=classic"),
+            "redis+unix:///run/redis.sock?layout=classic&db=2");
+  const std::string odd = store("redis://h?prefix=a%26b%3Dc%3A%2Bd");
+  EXPECT_EQ(good(odd).prefix, "a&b=c:+d");
+  EXPECT_EQ(store(odd), odd) << "the name is a URL that leads there";
+}
+
+TEST(RedisSettings, ShowNoSecretAndNoFileInTheNameOfAStore) {
+  ::setenv("CREMONE_TEST_PASSWORD", "s3cret", 1);
+  EXPECT_EQ(good("rediss://ann@h?prefix=t&password_env=CREMONE_TEST_PASSWORD&ca=/etc/ca.pem").store,
+            "rediss://h?prefix=t");
+  ::unsetenv("CREMONE_TEST_PASSWORD");
+}
+
 TEST(RedisPassword, MayStandInTheEnvironment) {
   ::setenv("CREMONE_TEST_PASSWORD", "s3cret", 1);
   EXPECT_EQ(good("redis://h?layout=classic&password_env=CREMONE_TEST_PASSWORD").password, "s3cret");
