@@ -263,6 +263,7 @@ TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
 TEST_F(RedisDoctor, TellsHowLongAQuarantineStillTakesAndThatNoLockIsGivenOut) {
   const redis_server server;
   const std::string store = server.url(0, "&layout=record");
+  EXPECT_EQ(at(store).about("quarantine")["verdict"], "untold") << "who asks for a lock finds out";
   ASSERT_EQ(cremone({"run", "--url", store, "--try", "x", "--", "true"}).code, 83) << "it has just started";
   const auto end = cremone({"doctor", store});
   EXPECT_EQ(end.code, 0) << end.err;

@@ -306,6 +306,21 @@ TEST(RedisDiagnosis, SaysHowToMendTheRights) {
               HasSubstr("ACL SETUSER locks ~cremone:* &cremone:wake:* +scan"));
 }
 
+TEST(RedisDiagnosis, TellsOfAQuarantineAsMuchAsIsKnown) {
+  evidence e = healthy();
+  const auto judged = [&] { return diagnose(with(layout::record), e).back(); };
+  e.quarantine =
+      quarantine_state{.node = "db:6379", .quarantined = true, .why = "it restarted", .length = 61s};
+  EXPECT_EQ(judged().value, "61 s from when somebody asks for a lock");
+  e.quarantine->left = 41s;
+  EXPECT_EQ(judged().value, "41 s left");
+  EXPECT_EQ(judged().verdict, verdict::warning);
+  e.perhaps_unused = true;
+  EXPECT_EQ(judged().verdict, verdict::untold) << "a server that is new gives out locks at once";
+  e.quarantine->quarantined = false;
+  EXPECT_EQ(judged().verdict, verdict::good);
+}
+
 TEST(RedisDiagnosis, SaysHowLongARestartCosts) {
   purpose p = with(layout::record);
   p.max_ttl = 5s;

@@ -338,11 +338,20 @@ judgement judge_rights(const purpose& p, const evidence& seen) {
   return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + acl_user(p.user) + rules};
 }
 
-judgement judge_quarantine(const quarantine_state& state) {
+judgement judge_quarantine(const quarantine_state& state, bool perhaps_unused) {
   if (!state.quarantined) {
     return {verdict::good, "none", "it gives out locks"};
   }
-  return {verdict::warning, state.left ? shown_length(*state.left) + " left" : "since when is not known",
+  if (perhaps_unused) {
+    return {verdict::untold, "", printable(state.why)};
+  }
+  std::string value = "since when is not known";
+  if (state.left) {
+    value = shown_length(*state.left) + " left";
+  } else if (state.version == hold_version{}) {
+    value = shown_length(state.length) + " from when somebody asks for a lock";
+  }
+  return {verdict::warning, std::move(value),
           "no lock is given out until every lease from before is over: " + printable(state.why)};
 }
 
@@ -381,7 +390,7 @@ std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
     all.push_back(as_finding(p, std::string(s.name), s.look(p, seen)));
   }
   if (seen.quarantine) {
-    all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine)));
+    all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine, seen.perhaps_unused)));
   }
   return all;
 }

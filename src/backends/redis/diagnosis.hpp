@@ -58,6 +58,7 @@ struct evidence {
   std::optional<std::vector<std::string>> denied{};
   std::string rights_untold{};                   ///< why some of them could not be tried, if so
   std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
+  bool perhaps_unused = false;                   ///< nobody can tell yet whether there is one
 };
 
 /// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,

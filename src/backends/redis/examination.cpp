@@ -57,6 +57,7 @@ class examination : public std::enable_shared_from_this<examination> {
         reply_(std::move(reply)),
         over_(env_->now() + examination_limit) {
     seen_.quarantine = order_.quarantine;
+    seen_.perhaps_unused = order_.perhaps_unused;
     questions_.push_back({{"PING"}, &examination::on_first});
     questions_.push_back({{"INFO", "all"}, &examination::on_info});
     for (const std::string_view parameter : config_parameters) {
