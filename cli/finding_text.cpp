@@ -157,10 +157,16 @@ std::string summary(const std::vector<finding>& all) {
   const std::size_t bad = count(all, verdict::bad);
   const std::size_t warnings = count(all, verdict::warning);
   const std::size_t untold = count(all, verdict::untold);
+  const bool in_quarantine = std::any_of(all.begin(), all.end(), [](const finding& f) {
+    return f.subject == "quarantine" && f.verdict == verdict::warning;
+  });
   std::string text = "A good place for locks";
   if (bad > 0) {
     text = std::to_string(bad) + " of " + std::to_string(all.size()) + (bad == 1 ? " is" : " are") +
            " bad: locks here are not safe, or do not work";
+  } else if (in_quarantine) {
+    text = "No lock is given out here until the quarantine is over" +
+           (warnings > 1 ? "; there is more to be warned of" : std::string());
   } else if (warnings > 0) {
     text = "Locks work here, with " + number_of(warnings, "warning");
   } else if (untold > 0) {

@@ -13,6 +13,8 @@
 namespace cremone {
 
 enum class event_kind : std::uint8_t {
+  not_connected,  ///< a server could not be reached, or let nobody in, from the beginning; it is tried again and again
+  connected,            ///< and now it does
   connection_lost,      ///< a server cannot be reached any more; it is tried again and again
   connection_restored,  ///< and now it can
   quarantined,          ///< a server has forgotten, or may have: it gives out no lock for a while
@@ -22,7 +24,7 @@ enum class event_kind : std::uint8_t {
   warning,  ///< the server is set up in a way that may cost locks; `cremone doctor` says more
 };
 
-/// "connection lost", …
+/// "no connection", "connected", "connection lost", …
 [[nodiscard]] std::string_view to_string(event_kind k) noexcept;
 
 struct store_event {

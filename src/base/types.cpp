@@ -37,6 +37,8 @@ std::string_view to_string(mode m) noexcept {
 
 std::string_view to_string(event_kind k) noexcept {
   switch (k) {
+    case event_kind::not_connected: return "no connection";
+    case event_kind::connected: return "connected";
     case event_kind::connection_lost: return "connection lost";
     case event_kind::connection_restored: return "connection restored";
     case event_kind::quarantined: return "quarantined";

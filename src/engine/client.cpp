@@ -3,10 +3,13 @@
 // The public client over the engine: checks the process first, then waits where the caller asked to.
 #include <cremone/client.hpp>
 
+#include "base/amounts.hpp"
 #include "core/validate.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/blocking.hpp"
 #include "engine/engine.hpp"
+
+#include <algorithm>
 
 namespace cremone {
 
@@ -46,6 +49,28 @@ result<T> ask(detail::engine& e, Ask&& question) {
   }
   return error(errc::unreachable, e.store_traits().store + " did not answer within " +
                                       std::to_string(question_bound.count()) + " ms");
+}
+
+bool about_a_quarantine(const finding& f) {
+  return f.subject == "quarantine" && f.verdict == verdict::warning;
+}
+
+/// A backend does not know since when this machine has watched a quarantine. Both come in the order of the servers.
+void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_state>& servers) {
+  auto state = servers.begin();
+  for (finding& f : found) {
+    if (!about_a_quarantine(f)) {
+      continue;
+    }
+    state = std::find_if(state, servers.end(), [](const quarantine_state& s) { return s.quarantined; });
+    if (state == servers.end()) {
+      return;  // it has ended meanwhile
+    }
+    if (state->left) {
+      f.value = shown_length(*state->left) + " left";
+    }
+    ++state;
+  }
 }
 
 result<void> plain(const answer& a) {
@@ -146,7 +171,14 @@ result<std::vector<finding>> client::examine() const {
   if (auto no = unreadable(engine_)) {
     return *no;
   }
-  return ask<std::vector<finding>>(*engine_, [&](auto reply) { engine_->store().examine(std::move(reply)); });
+  auto found =
+      ask<std::vector<finding>>(*engine_, [&](auto reply) { engine_->store().examine(std::move(reply)); });
+  if (found && std::any_of(found->begin(), found->end(), about_a_quarantine)) {
+    if (const auto servers = quarantine()) {
+      tell_time_left(*found, *servers);
+    }
+  }
+  return found;
 }
 
 result<std::vector<quarantine_state>> client::quarantine() const {

@@ -78,6 +78,12 @@ TEST(Summary, SaysWhatItAmountsTo) {
   EXPECT_EQ(summary({about("a", verdict::good)}), "A good place for locks.");
   EXPECT_EQ(summary({about("a", verdict::warning), about("b", verdict::good)}),
             "Locks work here, with 1 warning.");
+  EXPECT_EQ(summary({about("quarantine", verdict::warning), about("b", verdict::good)}),
+            "No lock is given out here until the quarantine is over.");
+  EXPECT_EQ(summary({about("quarantine", verdict::warning), about("b", verdict::warning)}),
+            "No lock is given out here until the quarantine is over; there is more to be warned of.");
+  EXPECT_EQ(summary({about("quarantine", verdict::good), about("b", verdict::warning)}),
+            "Locks work here, with 1 warning.");
   EXPECT_EQ(summary({about("a", verdict::untold), about("b", verdict::good)}),
             "Nothing is wrong as far as can be told; 1 of 2 could not be found out.");
   EXPECT_EQ(summary(mixed),

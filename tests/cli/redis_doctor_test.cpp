@@ -3,6 +3,7 @@
 // `doctor` on real Redis servers: each is set up in one wrong way, and that is what it says.
 #include "cli/fixture.hpp"
 #include "support/redis_server.hpp"
+#include "support/sentinels.hpp"
 
 namespace cremone::test {
 namespace {
@@ -97,6 +98,8 @@ TEST_F(RedisDoctor, CallsAReplicaBad) {
   EXPECT_EQ(seen.code, 1);
   EXPECT_EQ(seen.about("role")["value"], "replica");
   EXPECT_EQ(seen.about("role")["verdict"], "bad");
+  EXPECT_EQ(seen.about("rights")["verdict"], "good") << seen.all.dump(1);
+  EXPECT_EQ(at(replica.url(0, "&layout=record")).about("rights")["verdict"], "good");
 
   const look its_master = at(master);
   EXPECT_EQ(its_master.about("role")["verdict"], "good");
@@ -113,6 +116,27 @@ TEST_F(RedisDoctor, CallsAClusterBad) {
   const look seen = at(redis_server({.extra = {"--cluster-enabled", "yes"}}));
   EXPECT_EQ(seen.code, 1);
   EXPECT_EQ(seen.about("mode")["value"], "cluster");
+  EXPECT_EQ(seen.about("rights")["verdict"], "untold");
+  EXPECT_THAT(seen.about("rights")["reason"].get<std::string>(), HasSubstr("CLUSTERDOWN"));
+  EXPECT_TRUE(at(redis_server({.extra = {"--cluster-enabled", "yes"}}).url(0, "&layout=record"))
+                  .about("prefix")
+                  .is_null())
+      << "nothing is wrong with that";
+}
+
+TEST_F(RedisDoctor, OfASentinelDoesNotBlameTheRights) {
+  sentinels all(1);
+  for (const std::string layout : {"&layout=classic", "&layout=record"}) {
+    const look seen = at(all.one(0).url(0, layout));
+    EXPECT_EQ(seen.code, 1);
+    EXPECT_EQ(seen.about("mode")["value"], "sentinel");
+    for (const char* subject : {"rights", "clock"}) {
+      EXPECT_EQ(seen.about(subject)["verdict"], "untold") << seen.all.dump(1);
+      EXPECT_THAT(seen.about(subject)["reason"].get<std::string>(),
+                  AllOf(HasSubstr("unknown command"), Not(HasSubstr("ACL"))));
+    }
+    EXPECT_TRUE(seen.about("prefix").is_null()) << "nothing is wrong with that";
+  }
 }
 
 TEST_F(RedisDoctor, TellsWhatItMayToAUserOfFewRights) {
@@ -167,9 +191,27 @@ TEST_F(RedisDoctor, TellsKeysAndChannelsFromCommandsAmongWhatLacks) {
         .get<std::string>();
   };
   EXPECT_EQ(reason({"~other:*", "&*"}), "grant it: ACL SETUSER ann ~t:*");
-  EXPECT_EQ(reason({"~t:*", "&other:*"}), "grant it: ACL SETUSER ann &t:*");
-  EXPECT_EQ(reason({"~t:*", "&other:*", "-zcard"}), "grant it: ACL SETUSER ann &t:* +zcard");
-  EXPECT_EQ(reason({"~t:*", "&t:*"}), "may do what the locks need");
+  EXPECT_EQ(reason({"~t:*", "&other:*"}), "grant it: ACL SETUSER ann &t:wake:*");
+  EXPECT_EQ(reason({"~t:*", "&other:*", "-zcard"}), "grant it: ACL SETUSER ann &t:wake:* +zcard");
+  EXPECT_EQ(reason({"~t:*", "&t:wake:*", "-pubsub"}), "grant it: ACL SETUSER ann +pubsub|numsub");
+  EXPECT_EQ(reason({"~t:*", "&t:wake:*"}), "may do what the locks need");
+}
+
+TEST_F(RedisDoctor, NamesTheRuleToAUserWhoseKeysOrCommandsDoNotFit) {
+  const redis_server server;
+  const auto error_with = [&](std::initializer_list<std::string> rules) {
+    std::vector<std::string> words = {"ACL", "SETUSER", "ann", "reset", "on", ">" + secret, "+@all", "&*"};
+    words.insert(words.end(), rules);
+    EXPECT_EQ(server.ask(words).shown(), "OK");
+    const auto end = cremone({"run", "--url", server.url_as("ann:" + secret, 0, "&layout=record&prefix=t"),
+                              "--try", "x", "--", "true"});
+    EXPECT_EQ(end.code, 77) << end.err;
+    return end.err;
+  };
+  EXPECT_THAT(error_with({"~x:*"}), HasSubstr("grant it: ACL SETUSER ann ~t:*"));
+  EXPECT_THAT(error_with({"~t:*", "-evalsha"}), HasSubstr("grant it: ACL SETUSER ann +evalsha"));
+  EXPECT_THAT(error_with({"~t:*", "-info"}), HasSubstr("grant it: ACL SETUSER ann +info"));
+  EXPECT_THAT(error_with({"~t:*", "-ping"}), HasSubstr("grant it: ACL SETUSER ann +ping"));
 }
 
 TEST_F(RedisDoctor, PrintsLinesWithTheSumOfThem) {
@@ -193,6 +235,16 @@ TEST_F(RedisDoctor, SaysThatNobodyAnswersOrLetsItIn) {
   EXPECT_THAT(gone.err, AllOf(HasSubstr(server.node()), Not(HasSubstr(secret))));
 }
 
+TEST_F(RedisDoctor, OfAServerThatNeverLetAnybodyInNobodySaysThatTheConnectionWasLost) {
+  const redis_server server({.extra = {"--requirepass", secret}});
+  process waits({CREMONE_TOOL, "run", "--verbose", "--wait", "60s", "--url", server.url(), "x", "--", "true"},
+                here());
+  EXPECT_TRUE(wait_for([&] {
+    return waits.err().find("no connection: " + server.node()) != std::string::npos;
+  })) << waits.err();
+  EXPECT_THAT(waits.err(), Not(HasSubstr("connection lost")));
+}
+
 TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
   redis_server server({.extra = {"--requirepass", secret}});
   server.suspend();
@@ -206,6 +258,17 @@ TEST_F(RedisDoctor, HidesAPasswordThatStandsOnTheCommandLine) {
   const auto end = waits.wait();
   EXPECT_THAT(end.out + end.err, Not(HasSubstr(secret)));
   server.resume();
+}
+
+TEST_F(RedisDoctor, TellsHowLongAQuarantineStillTakesAndThatNoLockIsGivenOut) {
+  const redis_server server;
+  const std::string store = server.url(0, "&layout=record");
+  EXPECT_EQ(at(store).about("quarantine")["verdict"], "untold") << "who asks for a lock finds out";
+  ASSERT_EQ(cremone({"run", "--url", store, "--try", "x", "--", "true"}).code, 83) << "it has just started";
+  const auto end = cremone({"doctor", store});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, ::testing::ContainsRegex("warning\tquarantine\t[0-9.]+ s left\t"));
+  EXPECT_THAT(end.out, HasSubstr("No lock is given out here until the quarantine is over"));
 }
 
 TEST_F(RedisDoctor, OfClassicKnowsNoQuarantine) {

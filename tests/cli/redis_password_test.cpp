@@ -28,17 +28,21 @@ class RedisToolWithPassword : public Tool {
 TEST_F(RedisToolWithPassword, ShowsOfAHolderWhatIsKnownAndNothingElse) {
   const holding first(dir, here(), "x", {"--label", "nightly"});
   ASSERT_TRUE(first.held());
-  EXPECT_THAT(cremone({"who", "x"}).out,
-              MatchesRegex("lock\tx\nstore\tredis://[0-9.:]+/0\nstate\theld\nheld by\t[^ ]+ pid [0-9]+\n"
-                           "label\tnightly\nexpires\tin [0-9]+m?s unless renewed\n"));
+  EXPECT_THAT(
+      cremone({"who", "x"}).out,
+      MatchesRegex(
+          "lock\tx\nstore\tredis://[0-9.:]+/0[?]layout=classic\nstate\theld\nheld by\t[^ ]+ pid [0-9]+\n"
+          "label\tnightly\nexpires\tin [0-9]+m?s unless renewed\n"));
   const auto holder = nlohmann::json::parse(cremone({"who", "--json", "x"}).out)["holders"][0];
   EXPECT_TRUE(holder["since"].is_null() && holder["token"].is_null() && holder["ttl_ms"].is_null());
   EXPECT_TRUE(holder["foreign"].is_null());
   EXPECT_GT(holder["expires_in_ms"], 0);
   EXPECT_THAT(cremone({"list"}).out, MatchesRegex("x\theld\t[^\t]+\t[0-9]+\t\t\t\t0\tnightly\n"));
-  EXPECT_THAT(cremone({"run", "--try", "x", "--", "true"}).err,
-              MatchesRegex("cremone: busy: lock 'x' at redis://[0-9.:]+/0 is held by [^ ]+ pid [0-9]+ "
-                           "\\('nightly'\\), expires in [0-9.]+ m?s unless renewed\n"));
+  EXPECT_THAT(
+      cremone({"run", "--try", "x", "--", "true"}).err,
+      MatchesRegex(
+          "cremone: busy: lock 'x' at redis://[0-9.:]+/0[?]layout=classic is held by [^ ]+ pid [0-9]+ "
+          "\\('nightly'\\), expires in [0-9.]+ m?s unless renewed\n"));
 }
 
 TEST_F(RedisToolWithPassword, ShowsAnotherProgramAsSuchAndRemovesItsLockByOrderOnly) {

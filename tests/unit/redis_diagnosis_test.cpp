@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using change = std::function<void(evidence&)>;
@@ -261,12 +262,38 @@ TEST(RedisDiagnosis, OfWhatNobodyTellsIsNeverGood) {
   }
 }
 
+/// INFO and CONFIG are not answered, for this reason.
+change refused(bool by_acl, const std::string& why) {
+  return [=](evidence& e) {
+    forget_all(e);
+    e.facts.aof_enabled = true;
+    for (const char* command : {"INFO", "CONFIG", "TIME", "PING"}) {
+      e.refused[command] = {by_acl, why};
+    }
+  };
+}
+
 TEST(RedisDiagnosis, SaysWhatItTakesToBeTold) {
-  EXPECT_THAT(look("role", layout::record, forget_all).reason, HasSubstr("ACL SETUSER locks +info"));
-  EXPECT_THAT(look("persistence", layout::classic, no_config()).reason,
+  const change denied = refused(true, "db:6379: NOPERM");
+  EXPECT_THAT(look("role", layout::record, denied).reason, HasSubstr("ACL SETUSER locks +info"));
+  EXPECT_THAT(look("persistence", layout::classic, denied).reason,
               HasSubstr("ACL SETUSER locks +config|get"));
+  EXPECT_THAT(look("clock", layout::record, denied).reason, HasSubstr("ACL SETUSER locks +time"));
+  EXPECT_THAT(look("latency", layout::record, denied).reason, HasSubstr("ACL SETUSER locks +ping"));
   const change silent = [](evidence& e) { e.facts.role = server_role::untold; };
   EXPECT_THAT(look("role", layout::record, silent).reason, HasSubstr("does not say"));
+}
+
+TEST(RedisDiagnosis, BlamesTheRightsForNothingElse) {
+  const change other = refused(false, "db:6379: it is still loading its data");
+  for (const char* subject : {"role", "persistence", "clock", "latency"}) {
+    EXPECT_THAT(look(subject, layout::classic, other).reason,
+                AllOf(HasSubstr("still loading"), Not(HasSubstr("ACL"))));
+    EXPECT_THAT(look(subject, layout::classic, forget_all).reason, Not(HasSubstr("ACL"))) << "nobody knows";
+  }
+  const change untried = [](evidence& e) { e.rights_untold = "db:6379: it is still loading its data"; };
+  EXPECT_EQ(look("rights", layout::classic, untried).verdict, verdict::untold);
+  EXPECT_THAT(look("rights", layout::classic, untried).reason, HasSubstr("still loading"));
 }
 
 TEST(RedisDiagnosis, SaysHowToMendTheRights) {
@@ -276,7 +303,22 @@ TEST(RedisDiagnosis, SaysHowToMendTheRights) {
   EXPECT_THAT(f.reason, HasSubstr("ACL SETUSER locks +set +del"));
   const change shut_out = [](evidence& e) { e.denied = {"~", "&", "scan"}; };
   EXPECT_THAT(look("rights", layout::record, shut_out).reason,
-              HasSubstr("ACL SETUSER locks ~cremone:* &cremone:* +scan"));
+              HasSubstr("ACL SETUSER locks ~cremone:* &cremone:wake:* +scan"));
+}
+
+TEST(RedisDiagnosis, TellsOfAQuarantineAsMuchAsIsKnown) {
+  evidence e = healthy();
+  const auto judged = [&] { return diagnose(with(layout::record), e).back(); };
+  e.quarantine =
+      quarantine_state{.node = "db:6379", .quarantined = true, .why = "it restarted", .length = 61s};
+  EXPECT_EQ(judged().value, "61 s from when somebody asks for a lock");
+  e.quarantine->left = 41s;
+  EXPECT_EQ(judged().value, "41 s left");
+  EXPECT_EQ(judged().verdict, verdict::warning);
+  e.perhaps_unused = true;
+  EXPECT_EQ(judged().verdict, verdict::untold) << "a server that is new gives out locks at once";
+  e.quarantine->quarantined = false;
+  EXPECT_EQ(judged().verdict, verdict::good);
 }
 
 TEST(RedisDiagnosis, SaysHowLongARestartCosts) {
@@ -286,6 +328,13 @@ TEST(RedisDiagnosis, SaysHowLongARestartCosts) {
   no_log("")(e);
   const auto all = diagnose(p, e);
   EXPECT_THAT(all[5].reason, HasSubstr("for 6.0 s")) << "and a second for what is still on its way";
+}
+
+TEST(RedisDiagnosis, SaysHowMuchAPowerCutCostsAClassicLog) {
+  EXPECT_THAT(look("persistence", layout::classic, fsync("everysec")).reason, HasSubstr("last second"));
+  const finding kernel = look("persistence", layout::classic, fsync("no"));
+  EXPECT_EQ(kernel.verdict, verdict::warning);
+  EXPECT_THAT(kernel.reason, AllOf(HasSubstr("half a minute"), Not(HasSubstr("last second"))));
 }
 
 TEST(RedisDiagnosis, ShowsFiguresForPeople) {

@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string denied = "-NOPERM this user has no permissions to run this command\r\n";
@@ -153,6 +154,32 @@ TEST_F(RedisExamination, SaysSoWhenItIsTheKeysThatAreDenied) {
       {"EVAL\r\n", "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n"}};
   serve();
   EXPECT_EQ(about("rights").value, "user ann lacks ~*");
+}
+
+class RedisOtherRefusal : public RedisExamination, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(RedisOtherRefusal, IsNoMatterOfRights) {
+  const std::string refusal = "-" + GetParam() + "\r\n";
+  but_ = {
+      {"EVAL\r\n", refusal}, {"EVALSHA", refusal}, {"SCAN", refusal}, {"TIME", refusal}, {"CONFIG", refusal}};
+  serve();
+  for (const char* subject : {"rights", "clock"}) {
+    EXPECT_EQ(about(subject).verdict, verdict::untold) << about(subject).value;
+    EXPECT_THAT(about(subject).reason, AllOf(HasSubstr(GetParam()), Not(HasSubstr("ACL"))));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Redis, RedisOtherRefusal,
+                         ::testing::Values("READONLY You can't write against a read only replica.",
+                                           "CLUSTERDOWN Hash slot not served",
+                                           "MASTERDOWN Link with MASTER is down",
+                                           "LOADING Redis is loading the dataset in memory",
+                                           "ERR unknown command 'X'"));
+
+TEST_F(RedisExamination, SaysWhatLacksAlsoWhereSomethingElseCouldNotBeTried) {
+  but_ = {{"EVAL\r\n", "-CLUSTERDOWN Hash slot not served\r\n"}, {"SCAN", denied}};
+  serve();
+  EXPECT_EQ(about("rights").value, "user ann lacks +scan");
 }
 
 TEST_F(RedisExamination, MeasuresTheClockToWithinTheRoundTrip) {

@@ -169,7 +169,7 @@ TEST_F(RedisNotices, ThatAreDeniedAreToldOnceAndAskedForAgain) {
   const auto denial = notices_->take_denial();
   ASSERT_TRUE(denial);
   EXPECT_EQ(denial->code(), errc::access_denied);
-  EXPECT_THAT(denial->detail(), HasSubstr("subscribe"));
+  EXPECT_THAT(denial->detail(), HasSubstr("grant it: ACL SETUSER default +subscribe"));
   EXPECT_FALSE(notices_->take_denial());
   (void)wait(1, ann_);
   EXPECT_THAT(wire().take_sent(), HasSubstr(channel()));

@@ -119,6 +119,27 @@ TEST(RedisPassword, MayStandInAFile) {
   EXPECT_THAT(trouble("redis://:s3cret@h?layout=classic&password_file=" + file), HasSubstr("more than one"));
 }
 
+TEST(RedisSettings, CallTwoStoresByTwoNames) {
+  const auto store = [](const std::string& text) { return good(text).store; };
+  EXPECT_EQ(store("redis://h"), "redis://h");
+  EXPECT_EQ(store("redis://h?layout=record&prefix=cremone&max_ttl=60s"), "redis://h") << "as usual";
+  EXPECT_EQ(store("redis://h/2?max_ttl=2s&prefix=t"), "redis://h/2?prefix=t&max_ttl=2s");
+  EXPECT_EQ(store("redis://h?prefix=t&max_ttl=1500ms"), "redis://h?prefix=t&max_ttl=1500ms");
+  EXPECT_EQ(store("redis://h?prefix=t&max_ttl=300s"), "redis://h?prefix=t&max_ttl=5m");
+  EXPECT_EQ(store("redis+unix:///run/redis.sock?db=2&layout=classic"),
+            "redis+unix:///run/redis.sock?layout=classic&db=2");
+  const std::string odd = store("redis://h?prefix=a%26b%3Dc%3A%2Bd");
+  EXPECT_EQ(good(odd).prefix, "a&b=c:+d");
+  EXPECT_EQ(store(odd), odd) << "the name is a URL that leads there";
+}
+
+TEST(RedisSettings, ShowNoSecretAndNoFileInTheNameOfAStore) {
+  ::setenv("CREMONE_TEST_PASSWORD", "s3cret", 1);
+  EXPECT_EQ(good("rediss://ann@h?prefix=t&password_env=CREMONE_TEST_PASSWORD&ca=/etc/ca.pem").store,
+            "rediss://h?prefix=t");
+  ::unsetenv("CREMONE_TEST_PASSWORD");
+}
+
 TEST(RedisPassword, MayStandInTheEnvironment) {
   ::setenv("CREMONE_TEST_PASSWORD", "s3cret", 1);
   EXPECT_EQ(good("redis://h?layout=classic&password_env=CREMONE_TEST_PASSWORD").password, "s3cret");
@@ -143,6 +164,43 @@ TEST(RedisErrors, AreUnderstoodByTheirBeginning) {
   EXPECT_TRUE(is_noscript("NOSCRIPT No matching script. Please use EVAL."));
 }
 
+TEST(RedisErrors, NameTheRuleThatGrantsWhatLacks) {
+  node_settings to;
+  to.user = "ann";
+  to.prefix = "t";
+  const auto detail = [&](const char* text) { return understand(text, "node:1", to).detail; };
+  const std::string grant =
+      "node:1: its ACL denies this user what the lock needs; grant it: ACL SETUSER ann ";
+  EXPECT_EQ(detail("NOPERM this user has no permissions to run the 'evalsha' command"), grant + "+evalsha");
+  EXPECT_EQ(detail("NOPERM this user has no permissions to run the 'set' command or its subcommand"),
+            grant + "+set");
+  EXPECT_EQ(detail("NOPERM User ann has no permissions to run the 'pubsub|numsub' command"),
+            grant + "+pubsub|numsub");
+  EXPECT_EQ(detail("ERR ACL failure in script: User ann has no permissions to run the 'hset' command"),
+            grant + "+hset");
+  const char* const keys = "NOPERM this user has no permissions to access one of the keys used as arguments";
+  const char* const channels =
+      "NOPERM this user has no permissions to access one of the channels used as arguments";
+  EXPECT_EQ(detail(keys), grant + "~t:*");
+  EXPECT_EQ(detail("NOPERM No permissions to access a key"), grant + "~t:*");
+  EXPECT_EQ(detail(channels), grant + "&t:wake:*");
+  to.layout = layout::classic;
+  to.user.clear();
+  EXPECT_THAT(detail(keys), HasSubstr("ACL SETUSER default ~*"));
+  EXPECT_THAT(detail(channels), HasSubstr("ACL SETUSER default &t:classic:*"));
+  EXPECT_THAT(detail("NOPERM in words of its own"), HasSubstr("in words of its own"));
+}
+
+TEST(RedisErrors, CallOnlyAnAclARight) {
+  EXPECT_EQ(understand("NOPERM in words of its own", "n").lacks, "");
+  EXPECT_EQ(understand("ERR The user executing the script can't run this command or subcommand", "n").lacks,
+            "");
+  for (const char* other : {"READONLY You can't write against a read only replica.", "NOAUTH x",
+                            "CLUSTERDOWN x", "ERR unknown command 'EVAL'", "ERR something new"}) {
+    EXPECT_FALSE(understand(other, "n").lacks) << other;
+  }
+}
+
 TEST(RedisErrors, SayWhetherAnythingMayHaveBeenDone) {
   EXPECT_TRUE(understand("OOM command not allowed", "n").nothing_done);
   EXPECT_FALSE(understand("ERR something new", "n").nothing_done);
@@ -151,6 +209,8 @@ TEST(RedisErrors, SayWhetherAnythingMayHaveBeenDone) {
   EXPECT_FALSE(stopped.nothing_done) << "the script may have written before";
   EXPECT_TRUE(stopped.rights_unnamed);
   EXPECT_THAT(understand("OOM x", "node:1").detail, HasSubstr("node:1"));
+  EXPECT_THAT(understand("ERR unknown command 'EVAL', with args beginning with: '-- What", "n").detail,
+              AllOf(HasSubstr("'EVAL')"), Not(HasSubstr("What"))));
   EXPECT_THAT(understand("ERR \x1b[2J", "n").detail, Not(HasSubstr("\x1b")));
 }
 

@@ -18,6 +18,7 @@
 namespace cremone::redis {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
@@ -157,11 +158,12 @@ TEST_F(RedisWakes, DoNotReachOneWhoHasLeftOrIsGone) {
 TEST_F(RedisWakes, ThatAreDeniedAreSaidOnceToEachWhoAsks) {
   wakes_->wait("lock", owner(1), ann_, false);
   come_up();
-  wire().say("-NOPERM this user has no permissions\r\n");
+  wire().say("-NOPERM this user has no permissions to access one of the channels used as arguments\r\n");
   EXPECT_EQ(ann_->rung, 1) << "so that it asks";
   const auto told = wakes_->take_denial();
   ASSERT_TRUE(told);
   EXPECT_EQ(told->code(), errc::access_denied);
+  EXPECT_THAT(told->detail(), HasSubstr("grant it: ACL SETUSER default &" + settings_.prefix + ":wake:*"));
   EXPECT_FALSE(wakes_->take_denial());
 }
 

@@ -29,18 +29,26 @@ struct judgement {
   std::string reason;
 };
 
-std::string user_of(const purpose& p) { return p.user.empty() ? "default" : printable(p.user); }
+/// Only where the ACL is why it helps to change that.
+std::string unanswered(const purpose& p, const evidence& seen, const std::string& command,
+                       const std::string& right) {
+  const auto said = seen.refused.find(command.substr(0, command.find(' ')));
+  if (said == seen.refused.end()) {
+    return command + " was not answered";
+  }
+  return command + " was not answered" +
+         (said->second.by_acl ? "; it takes: ACL SETUSER " + acl_user(p.user) + " +" + right
+                              : ": " + said->second.why);
+}
 
 /// What INFO would have told.
 judgement untold_by_info(const purpose& p, const evidence& seen) {
   return {verdict::untold, "",
-          seen.info_told ? "INFO of this server does not say"
-                         : "INFO was not answered; it takes: ACL SETUSER " + user_of(p) + " +info"};
+          seen.info_told ? "INFO of this server does not say" : unanswered(p, seen, "INFO", "info")};
 }
 
-judgement untold_by_config(const purpose& p, std::string value) {
-  return {verdict::untold, std::move(value),
-          "CONFIG GET was not answered; it takes: ACL SETUSER " + user_of(p) + " +config|get"};
+judgement untold_by_config(const purpose& p, const evidence& seen, std::string value) {
+  return {verdict::untold, std::move(value), unanswered(p, seen, "CONFIG GET", "config|get")};
 }
 
 judgement judge_version(const purpose& p, const evidence& seen) {
@@ -174,11 +182,17 @@ judgement judge_record_persistence(const purpose& p, const server_facts& f) {
               ", so that none from before is given out twice. Tokens then go on from its clock"};
 }
 
-judgement judge_classic_log(const purpose& p, const server_facts& f) {
+judgement judge_classic_log(const purpose& p, const evidence& seen) {
+  const server_facts& f = seen.facts;
   if (!f.config.appendfsync) {
-    return untold_by_config(p, "append-only file");
+    return untold_by_config(p, seen, "append-only file");
   }
   std::string value = "append-only file, fsync " + *f.config.appendfsync;
+  if (*f.config.appendfsync == "no") {
+    return {verdict::warning, std::move(value),
+            "a power cut frees the locks that the kernel had not written yet: it decides when, up to half a "
+            "minute is usual; appendfsync always frees none"};
+  }
   if (*f.config.appendfsync != "always") {
     return {verdict::warning, std::move(value),
             "a power cut frees the locks that were granted in the last second or so; appendfsync always does "
@@ -203,7 +217,7 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
     return judge_record_persistence(p, f);
   }
   if (*f.aof_enabled) {
-    return judge_classic_log(p, f);
+    return judge_classic_log(p, seen);
   }
   if (f.config.save && !f.config.save->empty()) {
     return {verdict::warning, "snapshots only",
@@ -238,7 +252,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
             "min-replicas-to-write makes that rarer and does not prevent it"};
   }
   if (!wanted) {
-    return untold_by_config(p, std::move(value));
+    return untold_by_config(p, seen, std::move(value));
   }
   value += ", min-replicas-to-write " + std::to_string(*wanted);
   if (*wanted < there) {
@@ -251,7 +265,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
 
 judgement judge_clock(const purpose& p, const evidence& seen) {
   if (!seen.clock) {
-    return {verdict::untold, "", "TIME was not answered; it takes: ACL SETUSER " + user_of(p) + " +time"};
+    return {verdict::untold, "", unanswered(p, seen, "TIME", "time")};
   }
   const auto [least, most] = *seen.clock;
   const microseconds middle = least + (most - least) / 2;
@@ -288,7 +302,7 @@ judgement judge_latency(const purpose& p, const evidence& seen) {
                 " counts as none, and leases are lost for it"};
   }
   if (seen.pings.empty()) {
-    return {verdict::untold, "", "PING was not answered; it takes: ACL SETUSER " + user_of(p) + " +ping"};
+    return {verdict::untold, "", unanswered(p, seen, "PING", "ping")};
   }
   auto sorted = seen.pings;
   std::sort(sorted.begin(), sorted.end());
@@ -309,25 +323,35 @@ judgement judge_latency(const purpose& p, const evidence& seen) {
 }
 
 judgement judge_rights(const purpose& p, const evidence& seen) {
-  const std::string user = "user " + user_of(p);
-  if (!seen.denied) {
-    return {verdict::untold, user, "the script that asks was not answered"};
-  }
-  if (seen.denied->empty()) {
-    return {verdict::good, user, "may do what the locks need"};
+  const std::string user = "user " + acl_user(p.user);
+  if (!seen.denied || seen.denied->empty()) {
+    if (!seen.rights_untold.empty()) {
+      return {verdict::untold, user, "what it may do could not be tried: " + seen.rights_untold};
+    }
+    return seen.denied ? judgement{verdict::good, user, "may do what the locks need"}
+                       : judgement{verdict::untold, user, "the script that asks was not answered"};
   }
   std::string rules;
   for (const std::string& right : *seen.denied) {
     rules += " " + acl_rule(right, p.layout, p.prefix);
   }
-  return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + user_of(p) + rules};
+  return {verdict::bad, user + " lacks" + rules, "grant it: ACL SETUSER " + acl_user(p.user) + rules};
 }
 
-judgement judge_quarantine(const quarantine_state& state) {
+judgement judge_quarantine(const quarantine_state& state, bool perhaps_unused) {
   if (!state.quarantined) {
     return {verdict::good, "none", "it gives out locks"};
   }
-  return {verdict::warning, state.left ? shown_length(*state.left) + " left" : "since when is not known",
+  if (perhaps_unused) {
+    return {verdict::untold, "", printable(state.why)};
+  }
+  std::string value = "since when is not known";
+  if (state.left) {
+    value = shown_length(*state.left) + " left";
+  } else if (state.version == hold_version{}) {
+    value = shown_length(state.length) + " from when somebody asks for a lock";
+  }
+  return {verdict::warning, std::move(value),
           "no lock is given out until every lease from before is over: " + printable(state.why)};
 }
 
@@ -366,7 +390,7 @@ std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
     all.push_back(as_finding(p, std::string(s.name), s.look(p, seen)));
   }
   if (seen.quarantine) {
-    all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine)));
+    all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine, seen.perhaps_unused)));
   }
   return all;
 }

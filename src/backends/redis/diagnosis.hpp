@@ -13,6 +13,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,17 +39,26 @@ struct clock_offset {
   std::chrono::microseconds most{};
 };
 
+/// Why a command of ours was not carried out.
+struct refusal {
+  bool by_acl = false;  ///< a right lacks
+  std::string why;      ///< names the server
+};
+
 /// What was found out.
 struct evidence {
   server_facts facts{};
-  bool info_told = true;    ///< INFO was answered
-  bool config_told = true;  ///< CONFIG GET was
+  bool info_told = true;                                  ///< INFO was answered
+  bool config_told = true;                                ///< CONFIG GET was
+  std::map<std::string, refusal, std::less<>> refused{};  ///< by command: INFO, CONFIG, TIME, PING
   std::optional<clock_offset> clock{};
   std::vector<std::chrono::microseconds> pings{};  ///< round trips
   std::size_t unanswered = 0;                      ///< questions of any kind that got no answer in time
   /// What the lock needs and the ACL denies: commands, and `right_to_keys`, `right_to_channels`. Empty: could not be asked.
   std::optional<std::vector<std::string>> denied{};
+  std::string rights_untold{};                   ///< why some of them could not be tried, if so
   std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
+  bool perhaps_unused = false;                   ///< nobody can tell yet whether there is one
 };
 
 /// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,

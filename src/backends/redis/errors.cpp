@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/errors.hpp"
 
+#include "backends/redis/rights.hpp"
 #include "base/text.hpp"
 
 #include <array>
@@ -27,6 +28,8 @@ constexpr std::array table = {
     known{"NOPERM", errc::access_denied, true, "its ACL denies this user what the lock needs"},
     known{"ERR The user executing the script can't", errc::access_denied, false,
           "its ACL denies this user what the lock needs"},
+    known{"ERR ACL failure in script", errc::access_denied, false,
+          "its ACL denies this user what the lock needs"},  // Redis 7.2 and later
     known{"OOM", errc::storage_error, true, "it has no memory left; raise maxmemory or make room"},
     known{"MISCONF", errc::storage_error, true, "it cannot write its snapshot to disk and takes no writes"},
     known{"NOREPLICAS", errc::storage_error, true,
@@ -51,16 +54,28 @@ constexpr std::array table = {
 
 complaint understand(std::string_view error_reply, std::string_view node, bool quoting) {
   constexpr std::size_t enough = 200;
-  const std::string said = quoting ? " (" + printable(error_reply.substr(0, enough)) + ")" : "";
+  const std::string_view words =
+      error_reply.substr(0, error_reply.find(", with args beginning with"));  // our script
+  const std::string said = quoting ? " (" + printable(words.substr(0, enough)) + ")" : "";
   for (const known& k : table) {
     if (error_reply.starts_with(k.begins)) {
       return {.code = k.code,
               .nothing_done = k.nothing_done,
               .rights_unnamed = k.code == errc::access_denied && !k.nothing_done,
+              .lacks = denied_right(error_reply),
               .detail = std::string(node) + ": " + std::string(k.advice) + said};
     }
   }
   return {.detail = std::string(node) + " answered with an error" + said};
+}
+
+complaint understand(std::string_view error_reply, std::string_view node, const node_settings& to,
+                     bool quoting) {
+  complaint said = understand(error_reply, node, quoting);
+  if (said.lacks && !said.lacks->empty()) {
+    said.detail = lacking_text(node, to, {*said.lacks});
+  }
+  return said;
 }
 
 bool is_noscript(std::string_view error_reply) noexcept { return error_reply.starts_with("NOSCRIPT"); }

@@ -4,9 +4,12 @@
 // have been done. Knows texts, not connections.
 #pragma once
 
+#include "backends/redis/settings.hpp"
+
 #include <cremone/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,12 +22,18 @@ struct complaint {
   bool nothing_done = false;
   /// A script was stopped by the ACL, and Redis does not say at which command.
   bool rights_unnamed = false;
+  /// What the ACL denies; see denied_right().
+  std::optional<std::string> lacks{};
   std::string detail;
 };
 
 /// `node`: for the message, "127.0.0.1:6379". Without `quoting` the server's own words are left out: an answer to AUTH
 /// may repeat the password.
 [[nodiscard]] complaint understand(std::string_view error_reply, std::string_view node, bool quoting = true);
+
+/// The same for what was asked as these settings say: where a right lacks, the detail tells how to grant it.
+[[nodiscard]] complaint understand(std::string_view error_reply, std::string_view node,
+                                   const node_settings& to, bool quoting = true);
 
 /// Was the script not known to the server? Then it was not run.
 [[nodiscard]] bool is_noscript(std::string_view error_reply) noexcept;

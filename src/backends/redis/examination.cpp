@@ -57,6 +57,7 @@ class examination : public std::enable_shared_from_this<examination> {
         reply_(std::move(reply)),
         over_(env_->now() + examination_limit) {
     seen_.quarantine = order_.quarantine;
+    seen_.perhaps_unused = order_.perhaps_unused;
     questions_.push_back({{"PING"}, &examination::on_first});
     questions_.push_back({{"INFO", "all"}, &examination::on_info});
     for (const std::string_view parameter : config_parameters) {
@@ -108,6 +109,7 @@ class examination : public std::enable_shared_from_this<examination> {
   void on_info(outcome&& o) {
     const auto* r = std::get_if<reply>(&o);
     seen_.info_told = r != nullptr;
+    note_refusal("INFO", o);
     if (r != nullptr && r->is(kind::text)) {
       seen_.facts = read_facts(parse_info(r->text));
     }
@@ -118,6 +120,7 @@ class examination : public std::enable_shared_from_this<examination> {
     const auto* r = std::get_if<reply>(&o);
     if (r == nullptr) {
       seen_.config_told = false;
+      note_refusal("CONFIG", o);
     } else if (r->is(kind::list)) {
       for (std::size_t i = 0; i + 1 < r->items.size(); i += 2) {
         read_config(seen_.facts.config, r->items[i].text, r->items[i + 1].text);
@@ -129,10 +132,7 @@ class examination : public std::enable_shared_from_this<examination> {
   void on_rights(outcome&& o) {
     const auto* r = std::get_if<reply>(&o);
     if (r == nullptr) {
-      const auto& f = std::get<failure>(o);
-      const bool by_keys =
-          f.why.detail().find("one of the keys") != std::string::npos;  // as the server puts it
-      note_right(by_keys ? right_to_keys : "eval", f);
+      note_right("eval", std::get<failure>(o));
     } else if (r->is(kind::list)) {
       auto& denied = seen_.denied.emplace();
       std::transform(r->items.begin(), r->items.end(), std::back_inserter(denied),
@@ -141,7 +141,13 @@ class examination : public std::enable_shared_from_this<examination> {
     go_on();
   }
 
-  void on_evalsha(outcome&& o) { on_plain("evalsha", o); }
+  void on_evalsha(outcome&& o) {
+    const auto* f = std::get_if<failure>(&o);
+    if (f != nullptr && f->why.detail().find("NOSCRIPT") != std::string::npos) {
+      return go_on();  // as it should be
+    }
+    on_plain("evalsha", o);
+  }
   void on_scan(outcome&& o) { on_plain("scan", o); }
 
   void on_plain(std::string_view command, const outcome& o) {
@@ -151,16 +157,28 @@ class examination : public std::enable_shared_from_this<examination> {
     go_on();
   }
 
+  /// A replica, a cluster or a Sentinel refuse as well, which says nothing about the user.
   void note_right(std::string_view right, const failure& f) {
-    if (f.why == errc::access_denied || f.why == errc::misconfigured) {  // denied, or renamed away
-      if (!seen_.denied) {
-        seen_.denied.emplace();
+    if (!f.lacks) {
+      if (seen_.rights_untold.empty()) {
+        seen_.rights_untold = f.why.detail();
       }
-      seen_.denied->emplace_back(right);
+      return;
+    }
+    if (!seen_.denied) {
+      seen_.denied.emplace();
+    }
+    seen_.denied->push_back(f.lacks->empty() ? std::string(right) : *f.lacks);
+  }
+
+  void note_refusal(const std::string& command, const outcome& o) {
+    if (const auto* f = std::get_if<failure>(&o)) {
+      seen_.refused.try_emplace(command, refusal{f->lacks.has_value(), f->why.detail()});
     }
   }
 
   void on_time(outcome&& o) {
+    note_refusal("TIME", o);
     const auto* r = std::get_if<reply>(&o);
     if (const auto theirs = r == nullptr ? std::nullopt : time_in(*r)) {
       const clock_offset now{*theirs - env_->wall_now(), *theirs - wall_sent_};
@@ -172,6 +190,7 @@ class examination : public std::enable_shared_from_this<examination> {
   }
 
   void on_ping(outcome&& o) {
+    note_refusal("PING", o);
     if (std::holds_alternative<reply>(o)) {
       seen_.pings.push_back(std::chrono::duration_cast<microseconds>(env_->now() - sent_));
     }

@@ -25,6 +25,7 @@ struct examination_order {
   /// A whole command that answers with the names of the commands that the ACL denies, as lua/rights.lua does.
   std::vector<std::string> rights_command{};
   std::optional<quarantine_state> quarantine{};  ///< what the layout knows of it, to be told with the rest
+  bool perhaps_unused = false;                   ///< then there may be none at all
 };
 
 /// Within `examination_limit`, on the executor. *unreachable*, *access_denied* and the like when nobody answers at all or

@@ -5,9 +5,10 @@
 #include "backends/redis/limits.hpp"
 #include "backends/redis/rights.hpp"
 #include "base/check.hpp"
-#include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace cremone::redis {
@@ -288,8 +289,8 @@ void node::finish(callback<void(outcome)> answer, response&& r) {
   if (!r.got.is(reply::kind::error)) {
     return answer(std::move(r.got));
   }
-  complaint said = understand(r.got.text, server());
-  failure f{error(said.code, std::move(said.detail)), said.nothing_done};
+  complaint said = understand(r.got.text, server(), to_);
+  failure f{error(said.code, std::move(said.detail)), said.nothing_done, std::move(said.lacks)};
   if (said.rights_unnamed) {
     return name_rights(std::move(answer), std::move(f), r.due);
   }
@@ -309,16 +310,13 @@ std::vector<std::string> node::rights_words() const {
 }
 
 std::optional<error> node::lacking(const response& r) const {
-  std::string rules;
-  for (const reply& right : r.got.items) {
-    rules += " " + acl_rule(right.text, to_.layout, to_.prefix);
-  }
-  if (rules.empty()) {
+  if (r.got.items.empty()) {
     return std::nullopt;
   }
-  return error(errc::access_denied,
-               server() + ": its ACL denies this user what the lock needs; grant it: ACL SETUSER " +
-                   printable(to_.user) + rules);
+  std::vector<std::string> rights;
+  std::transform(r.got.items.begin(), r.got.items.end(), std::back_inserter(rights),
+                 [](const reply& right) { return right.text; });
+  return error(errc::access_denied, lacking_text(server(), to_, rights));
 }
 
 /// Finds out which commands the ACL denies, and says so.

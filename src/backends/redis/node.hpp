@@ -30,6 +30,8 @@ namespace cremone::redis {
 struct failure {
   error why{errc::unreachable};
   bool nothing_done = false;  ///< else it may have been carried out, or may be later
+  /// Where the server's ACL denied it: what lacks, empty if the server does not say. Nothing else is a matter of rights.
+  std::optional<std::string> lacks{};
 };
 
 using outcome = std::variant<reply, failure>;

@@ -202,7 +202,7 @@ void notices::up(std::shared_ptr<connection> by) {
 void notices::received(reply&& r) {
   using kind = reply::kind;
   if (r.is(kind::error)) {
-    const complaint said = understand(r.text, line()->server());
+    const complaint said = understand(r.text, line()->server(), to_);
     {
       const std::lock_guard lock(mutex_);
       denied_ = error(said.code, said.detail);

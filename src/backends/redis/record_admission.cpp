@@ -8,6 +8,7 @@
 #include "backends/redis/examination.hpp"
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -23,6 +24,16 @@ owner_id life_of(std::string_view marker) { return owner_id(sha1(marker)); }
 
 std::string why_of(const quarantine_mark& mark) {
   return mark.missing ? "it is new to cremone, or was emptied" : "it has restarted, or was promoted";
+}
+
+constexpr std::string_view perhaps_unused =
+    "it has not been used yet, or was emptied; who asks for a lock finds out which";
+
+/// Is it a master with all keys? Where it is not, what it says about our keys means nothing.
+bool serves(const std::vector<finding>& found) {
+  return std::none_of(found.begin(), found.end(), [](const finding& f) {
+    return f.verdict == verdict::bad && (f.subject == "mode" || f.subject == "role");
+  });
 }
 
 }  // namespace
@@ -138,8 +149,7 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
     return other_settings(marker.substr(here.size()));
   }
   state.quarantined = true;
-  state.why = marker.empty() ? "it has not been used yet, or was emptied; who asks for a lock finds out which"
-                             : "it has restarted, or was promoted";
+  state.why = marker.empty() ? std::string(perhaps_unused) : "it has restarted, or was promoted";
   state.length = quarantine_length(node_->settings().max_ttl);
   return state;
 }
@@ -151,6 +161,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
     order.rights_command = self->node_->rights_words();
     if (state && state->size() == 1) {
       order.quarantine = std::move(state->front());
+      order.perhaps_unused = order.quarantine->why == perhaps_unused;
     }
     std::optional<error> unusable;  // the keys of this prefix are not what they should be
     if (!state && (state.error() == errc::misconfigured || state.error() == errc::protocol_error)) {
@@ -159,7 +170,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
     redis::examine(self->env_, self->node_, std::move(order),
                    [self, unusable = std::move(unusable),
                     reply = std::move(reply)](result<std::vector<finding>> found) mutable {
-                     if (found && unusable) {
+                     if (found && unusable && serves(*found)) {
                        found->push_back({.node = self->node_->settings().node,
                                          .subject = "prefix",
                                          .verdict = verdict::bad,

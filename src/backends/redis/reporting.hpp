@@ -18,14 +18,16 @@ namespace cremone::redis {
 /// To be told of every change: null when the connection is there, else why it is not.
 [[nodiscard]] inline callback<void(const error*)> report_changes(std::shared_ptr<const event_hub> events,
                                                                  const std::weak_ptr<node>& of) {
-  return [events = std::move(events), of, lost = false](const error* why) mutable {
+  return [events = std::move(events), of, down = false, ever = false](const error* why) mutable {
     const auto server = of.lock();
-    if (why != nullptr && !lost) {
-      events->tell(event_kind::connection_lost, why->detail());
-    } else if (why == nullptr && lost && server) {
-      events->tell(event_kind::connection_restored, server->server() + " can be reached again");
+    if (why != nullptr && !down) {
+      events->tell(ever ? event_kind::connection_lost : event_kind::not_connected, why->detail());
+    } else if (why == nullptr && down && server) {
+      events->tell(ever ? event_kind::connection_restored : event_kind::connected,
+                   server->server() + (ever ? " can be reached again" : " can be reached"));
     }
-    lost = why != nullptr;
+    down = why != nullptr;
+    ever = ever || !down;
   };
 }
 

@@ -235,7 +235,7 @@ bool session::greeted(const reply& r) {
   if (r.is(reply::kind::error)) {
     // AUTH is said first, and is all that a server could repeat a password from.
     const bool to_auth = !to_.password.empty() && greetings_due_ == greetings_;
-    const complaint said = understand(r.text, server(), !to_auth);
+    const complaint said = understand(r.text, server(), to_, !to_auth);
     lost({said.code, said.detail});
     return false;
   }

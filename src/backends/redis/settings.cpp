@@ -302,6 +302,38 @@ result<void> parse_place(const url& u, node_settings& into) {
   return {};
 }
 
+/// As duration_in() reads it.
+std::string duration_text(std::chrono::milliseconds length) {
+  const auto count = length.count();
+  if (count % 60'000 == 0) {
+    return std::to_string(count / 60'000) + "m";
+  }
+  return count % 1000 == 0 ? std::to_string(count / 1000) + "s" : std::to_string(count) + "ms";
+}
+
+/// Where, and which locks there: what is not as usual of the options that decide that. A URL that leads to the same locks, for
+/// who may log in; the others may be secret, or are files of this machine.
+std::string shown_store(const url& u, const node_settings& to) {
+  const node_settings usual;
+  std::string options;
+  const auto add = [&](const std::string& key, const std::string& value) {
+    options += (options.empty() ? "?" : "&") + key + "=" + value;
+  };
+  if (to.layout != usual.layout) {
+    add("layout", "classic");
+  }
+  if (to.prefix != usual.prefix) {
+    add("prefix", url_path(to.prefix));
+  }
+  if (to.max_ttl != usual.max_ttl) {
+    add("max_ttl", duration_text(to.max_ttl));
+  }
+  if (to.db != usual.db && u.options.contains("db")) {  // else it stands in the path
+    add("db", std::to_string(to.db));
+  }
+  return u.shown() + options;
+}
+
 result<void> check_options(const url& u) {
   if (has_sentinels(u)) {
     return has_tls(u) ? u.allow_only({"layout", "prefix", "max_ttl", "db", "password_file", "password_env",
@@ -354,7 +386,7 @@ result<node_settings> parse_settings(const url& u) {
   if (!out.user.empty() && out.password.empty()) {
     return bad("the URL names a user and no password; add it, or ?password_file= or ?password_env=");
   }
-  out.store = u.shown();
+  out.store = shown_store(u, out);
   return out;
 }
 

@@ -47,7 +47,7 @@ struct node_settings {
   /// For messages: where, without anything that is secret. With sentinels "mymaster via host:26379", for as long as it is
   /// not known which server that is.
   std::string node;
-  std::string store;  ///< the URL likewise
+  std::string store;  ///< the URL likewise, with the options that decide which locks these are
 };
 
 /// redis://[user[:password]@]host[:port][/db], rediss:// likewise, redis+unix:///path, and with user and password of the servers

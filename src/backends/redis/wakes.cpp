@@ -142,7 +142,7 @@ void wakes::note_all() {
 void wakes::received(reply&& r) {
   using kind = reply::kind;
   if (r.is(kind::error)) {
-    const complaint said = understand(r.text, line()->server());
+    const complaint said = understand(r.text, line()->server(), to_);
     {
       const std::lock_guard lock(mutex_);
       denied_ = error(said.code, said.detail);
