@@ -9,6 +9,7 @@
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <ostream>
 
 namespace cremone::test {
@@ -98,6 +99,25 @@ TEST_P(SentinelFailover, LetsAWaiterHaveTheLockOnThePromotedServer) {
   expect_held_at(redis_.new_master());
   const std::lock_guard lock(mutex);
   EXPECT_THAT(why, HasSubstr(redis_.master().node()));
+}
+
+TEST_P(SentinelFailover, QuarantinesThePromotedServerInTheLayoutThatKnowsHow) {
+  client locks = opened(url());
+  (void)taken(locks, "lock", {.ttl = 1s, .wait = after_failover});
+  let_replicas_catch_up();
+  redis_.kill_master();
+  (void)redis_.new_master();
+  std::optional<errc> first;  // what is heard first from a server that answers
+  EXPECT_TRUE(wait_for(
+      [&] {
+        const auto got = locks.acquire("lock", {.ttl = 1s, .wait = no_wait});
+        if (got || (got.error() != errc::unreachable && got.error() != errc::outcome_unknown)) {
+          first = got ? errc::busy : got.error().code();
+        }
+        return first.has_value();
+      },
+      after_failover));
+  EXPECT_EQ(first == errc::quarantined, GetParam().quarantine) << "it may lack what was granted last";
 }
 
 TEST_P(SentinelFailover, KeepsALeaseThatTheReplicaKnows) {
