@@ -134,6 +134,31 @@ TEST_F(RedisQuarantine, BeginsForThoseWhoseConnectionStaysUpToo) {
   }
 }
 
+TEST_F(RedisQuarantine, BringsNoVersionBackWhenTheServerForgetsTwice) {
+  auto here = seam();
+  const lock_name name = "lock";
+  const owner_id holder = fresh_owner();
+  const grant yes = granted(here.try_acquire(short_wish("lock", holder)));
+  std::uint64_t renewals = 0;
+  std::vector<hold_version> seen;
+  const auto renew = [&] {
+    EXPECT_EQ(shown(here.renew(renewing(name, holder, yes.token, ++renewals))), "done");
+    seen.push_back(here.inspect(name)->holders.at(0).version);
+  };
+  (void)server_.ask({"FLUSHALL"});
+  renew();  // it is there again
+  const std::string saved = server_.ask({"DUMP", "t:lock:lock"}).text;
+  open_up();
+  renew();
+  renew();
+  (void)server_.ask({"FLUSHALL"});  // and comes back as it was saved
+  ASSERT_EQ(server_.ask({"RESTORE", "t:lock:lock", "0", saved}).shown(), "OK");
+  renew();
+  renew();
+  std::sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });
+  EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
+}
+
 TEST_F(RedisQuarantine, LastsAsLongAsTheLeasesOfTheLifeBefore) {
   // The server has restarted with its data, in which everybody had a max_ttl of 2 s.
   std::string marker = server_.ask({"GET", "t:boot"}).text;

@@ -80,6 +80,9 @@ class RedisRecordIdler : public RedisRecord {
     wish.join = true;
     wish.wake = bell_;
     (void)by.try_acquire(wish);
+    EXPECT_TRUE(wait_for([&] {
+      return server_.ask({"HGET", "t:wait:lock", who.hex()}).text.find(" t:wake:") != std::string::npos;
+    })) << "it does not listen";
   }
   const std::shared_ptr<hint_counter> bell_ = std::make_shared<hint_counter>();
 };
@@ -103,6 +106,27 @@ TEST_F(RedisRecordIdler, IsPassedOverThoughOthersGiveUpAllTheTime) {
     return shown(here.try_acquire(wish)) == "granted";
   };
   EXPECT_TRUE(wait_for(served)) << "each who leaves gives the first another half second";
+}
+
+TEST_F(RedisRecordIdler, ThatIsGoneLeavesTheNextItsWholeClaimTime) {
+  auto idle = seam();
+  auto here = seam();
+  const owner_id holder = fresh_owner();
+  const owner_id third = fresh_owner();
+  (void)granted(here.try_acquire(short_wish("lock", holder)));
+  queue_up(idle, fresh_owner());
+  queue_up(here, fresh_owner());
+  queue_up(here, third);
+  ASSERT_EQ(shown(here.release("lock", holder)), "done");
+  idle.close();  // it had its turn, and is gone
+  const auto seconds = [&] { return std::stod(server_.ask({"TIME"}).items.at(0).text); };
+  const double began = seconds();
+  ASSERT_TRUE(wait_for([&] {
+    return seconds() > began + 1 && server_.ask({"PUBSUB", "CHANNELS", "t:wake:*"}).items.size() == 1;
+  }));
+  EXPECT_EQ(shown(here.release("lock", third)), "done");  // who leaves notices that the first is gone
+  EXPECT_EQ(shown(here.try_acquire(short_wish("lock", fresh_owner()))), "refused: busy")
+      << "whose turn it is now was told a moment ago";
 }
 
 TEST_F(RedisRecordHolders, KeepNoExpiryThatAClockCouldFire) {

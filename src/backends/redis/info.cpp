@@ -85,6 +85,16 @@ std::uint64_t calls_in(std::string_view statistics) {
   return 1;
 }
 
+/// As the scripts read it, for both must name a life alike: whatever else there is to read, and 0 for what makes no sense.
+std::uint64_t swaps_in(std::string_view statistics) {
+  constexpr std::string_view begins = "calls=";
+  if (!statistics.starts_with(begins)) {
+    return 0;
+  }
+  const std::string_view rest = statistics.substr(begins.size());
+  return whole_number<std::uint64_t>(rest.substr(0, rest.find_first_not_of("0123456789"))).value_or(0);
+}
+
 }  // namespace
 
 std::string_view info_text::text(std::string_view key) const {
@@ -171,7 +181,7 @@ server_facts read_facts(const info_text& info) {
   f.aof_last_write_ok = status_in(info.text("aof_last_write_status"));
   f.rdb_last_save_ok = status_in(info.text("rdb_last_bgsave_status"));
   f.forgetting_calls = forgetting(info);
-  f.swaps = info.calls("swapdb").value_or(0);
+  f.swaps = swaps_in(info.text("cmdstat_swapdb"));
   return f;
 }
 

@@ -124,23 +124,36 @@ void node::start() {
 }
 
 void node::ask_about() {
-  {
-    const std::lock_guard lock(mutex_);
-    life_asked_ = env_->now();
-  }
   std::string question;
   append_command(question, {"INFO", "all"});
-  line_->send(std::move(question), longest_limit, {.first = true},
-              [weak = weak_from_this()](const response& r) {
+  ask_life(std::move(question), true, [](node& self, const server_facts& facts) {
+    if (self.facts_) {
+      self.facts_(facts);
+    }
+  });
+}
+
+/// Whoever sends something after this has its answer after the one to this, if there is one: the limit is longer than that of any
+/// request that could follow within the time for which the life counts as known.
+void node::ask_life(std::string question, bool first, void (*then)(node&, const server_facts&)) {
+  const instant now = env_->now();
+  line_->send(std::move(question), life_stays_known + 2 * longest_limit, {.reserved = true, .first = first},
+              [weak = weak_from_this(), then](const response& r) {
                 const auto self = weak.lock();
-                if (self && r.what == fate::answered && r.got.is(reply::kind::text)) {
-                  const server_facts facts = read_facts(parse_info(r.got.text));
-                  self->know(facts);
-                  if (self->facts_) {
-                    self->facts_(facts);
-                  }
+                if (!self) {
+                  return;
                 }
+                if (r.what != fate::answered || !r.got.is(reply::kind::text)) {
+                  const std::lock_guard lock(self->mutex_);
+                  self->life_asked_ = instant::min();
+                  return;
+                }
+                const server_facts facts = read_facts(parse_info(r.got.text));
+                self->know(facts);
+                then(*self, facts);
               });
+  const std::lock_guard lock(mutex_);
+  life_asked_ = now;  // only now: who sees this sends behind the question
 }
 
 /// Another life has scripts of its own. What was sent with those of the life before is asked again, or in doubt.
@@ -179,23 +192,14 @@ void node::run(record_script which, std::span<const std::string_view> arguments,
 /// Which life it is may change under a connection that stays up. The answer to this comes before that to what is sent next, which is
 /// in doubt then.
 void node::ask_life_now_and_then() {
-  const instant now = env_->now();
   {
     const std::lock_guard lock(mutex_);
-    const bool known = life_asked_ != instant::min() && now - life_asked_ < life_stays_known;
+    const bool known = life_asked_ != instant::min() && env_->now() - life_asked_ < life_stays_known;
     if (known || !book_ || book_->run().empty()) {
       return;
     }
   }
-  constexpr auto longer_than_what_follows = 2 * longest_limit;
-  line_->send(life_question(), longer_than_what_follows, {}, [weak = weak_from_this()](const response& r) {
-    const auto self = weak.lock();
-    if (self && r.what == fate::answered && r.got.is(reply::kind::text)) {
-      self->know(read_facts(parse_info(r.got.text)));
-    }
-  });
-  const std::lock_guard lock(mutex_);
-  life_asked_ = now;  // only now: who sees this sends behind the question
+  ask_life(life_question(), false, [](node&, const server_facts&) {});
 }
 
 /// The answer to an EVALSHA. Not known: it was not run, so that it may be sent again.
@@ -254,6 +258,8 @@ bool node::learnt(living& l, response& r) {
     return false;
   }
   l.book = book();
+  const std::lock_guard lock(mutex_);
+  life_asked_ = env_->now();
   return true;
 }
 

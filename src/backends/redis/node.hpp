@@ -111,6 +111,7 @@ class node : public std::enable_shared_from_this<node> {
   [[nodiscard]] std::optional<error> lacking(const response& r) const;
 
   void know(const server_facts& facts);
+  void ask_life(std::string question, bool first, void (*then)(node&, const server_facts&));
   void ask_life_now_and_then();
 
   const std::shared_ptr<env> env_;

@@ -83,8 +83,11 @@ if lock.queued == '1' then
       tell(head, channel)  -- that it is the first now: who is first watches the holder closely
     end
   end
-  ahead = ticket and redis.call('ZRANK', KEYS[4], owner) or
-    redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
+  if ticket and head ~= owner then
+    ahead = redis.call('ZRANK', KEYS[4], owner)
+  elseif not ticket and not holder then
+    ahead = redis.call('ZCOUNT', KEYS[4], '-inf', '(' .. text(missed))
+  end
 end
 
 -- A free lock is kept for the head; who lets its claim time pass is passed over by whoever asks next. So a dead waiter costs

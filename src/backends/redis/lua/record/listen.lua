@@ -22,7 +22,7 @@ for i = 3, #ARGV - 1 do
     redis.call('ZADD', KEYS[3], ticket, ARGV[i])  -- it may have been passed over meanwhile
   end
 end
-if lock.hold == '' and wake_first(KEYS[3], KEYS[4]) then
+if lock.hold == '' and lock.queued == '1' and wake_first(KEYS[3], KEYS[4]) then
   lock.free_since = now_text  -- its claim time begins now
   redis.call('SET', KEYS[2], packed(lock), 'KEEPTTL')
 end

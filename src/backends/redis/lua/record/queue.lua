@@ -30,23 +30,29 @@ local function counts(channel, lease_end)
   return string.sub(channel, 1, 1) == '-' and age >= 0 and age < 1000000 or listens(channel)
 end
 
+-- Says whether somebody hears it, or whether that cannot be told.
 local function tell(message, channel)
-  redis.pcall('PUBLISH', string.match(channel, '^%-?(.*)$'), message)
+  local heard = redis.pcall('PUBLISH', string.match(channel, '^%-?(.*)$'), message)
+  return heard ~= 0
 end
 
 -- The first who waits and still counts, its channel, and whether it has just become the first. Those in front who have left are
--- dropped; who cannot be told any more is passed over, but keeps its ticket should it ask again. Who is asking right now counts in any case.
+-- dropped; who cannot be told any more is passed over, but keeps its ticket should it ask again. Who is asking right now counts in
+-- any case, and needs no channel.
 local function first_waiter(queue, waiters, asking)
   for i = 1, most_skipped do
     local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
     if not head[1] or tonumber(head[2]) >= missed then
       return nil
     end
+    if head[1] == asking then
+      return asking, nil, i > 1
+    end
     local ticket, lease_end, channel = waiter_in(redis.call('HGET', waiters, head[1]))
     if silent(lease_end) then
       redis.call('ZREM', queue, head[1])
       redis.call('HDEL', waiters, head[1])
-    elseif head[1] == asking or counts(channel, lease_end) then
+    elseif counts(channel, lease_end) then
       return head[1], channel, i > 1
     else
       redis.call('ZADD', queue, text(ticket + missed), head[1])
@@ -54,31 +60,31 @@ local function first_waiter(queue, waiters, asking)
   end
 end
 
--- The first behind the head who listens for sure.
-local function second_waiter(queue, waiters)
-  local known = {}
+-- Tells the first behind the head who hears it, with a '+', that it is next.
+local function tell_second(queue, waiters)
+  local deaf = {}
   local from, to = 1, 1
   while from <= most_skipped do
     local owners = redis.call('ZRANGE', queue, from, to)
     local entries = owners[1] and redis.call('HMGET', waiters, unpack(owners)) or {}
     for i, entry in ipairs(entries) do
       local _, lease_end, channel = waiter_in(entry)
-      if channel and known[channel] == nil then
-        known[channel] = listens(channel)
-      end
-      if channel and known[channel] and not silent(lease_end) then
-        return owners[i], channel
+      if channel and not deaf[channel] and not silent(lease_end) then
+        if tell('+' .. owners[i], channel) then
+          return
+        end
+        deaf[channel] = true
       end
     end
     if not owners[1] then
-      return nil
+      return
     end
     from, to = to + 1, most_skipped  -- the one right behind is it, nearly always; else all at once
   end
 end
 
--- The lock is free: tells the first who can be told. And the one behind it, with a '+', that it is next: it sees to it that the
--- first takes its turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error. Says whether the
+-- The lock is free: tells the first who can be told. And the one behind it that it is next: it sees to it that the first takes its
+-- turn. Nobody else hears of it. A hint: that it fails must not turn what is done into an error. Says whether the
 -- first has just become that.
 local function wake_first(queue, waiters)
   local _, news = pcall(function()
@@ -87,10 +93,7 @@ local function wake_first(queue, waiters)
       return false
     end
     tell(head, channel)
-    local second, its_channel = second_waiter(queue, waiters)
-    if second then
-      tell('+' .. second, its_channel)
-    end
+    tell_second(queue, waiters)
     return news
   end)
   return news == true

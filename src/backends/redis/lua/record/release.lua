@@ -45,5 +45,9 @@ end
 
 -- include queue
 
-wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
+local news = wake_first(KEYS[3], KEYS[4])  -- also when one has left for whom it may have been kept
+if news and not was_next then
+  lock.free_since = now_text
+  redis.call('SET', KEYS[2], packed(lock), 'KEEPTTL')
+end
 return {known, now_text}

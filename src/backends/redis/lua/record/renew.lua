@@ -42,6 +42,12 @@ local function may_return(lock, owner, token)
   return no and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
 end
 
+-- A version never returns. What the server has forgotten may have been a higher one than what it knows or what the holder has
+-- counted. Above all that was given before is only the clock, and what tokens may be ahead of it.
+local function beyond_what_was_forgotten(seq)
+  return no and math.max(seq, now + 20000000) or seq
+end
+
 local returned = {}  -- by name: the batch may have two that claim one lock
 
 local function renew(i)
@@ -51,8 +57,8 @@ local function renew(i)
     return 2
   end
   if lock.holder == owner then
-    -- A late renewal must not bring an old version back: a version never returns.
-    local next = math.max(tonumber(lock.seq) + 1, tonumber(seq))
+    -- A late renewal must not bring an old version back either.
+    local next = beyond_what_was_forgotten(math.max(tonumber(lock.seq) + 1, tonumber(seq)))
     lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. string.format('%.0f', next) .. ' ' .. ttl, 1)
     put(names[i], packed(lock))
     return 1
@@ -66,8 +72,7 @@ local function renew(i)
     return 2
   end
   lock.c = text(token)
-  -- What was forgotten may have been a higher version than this one's.
-  lock.seq = string.format('%.0f', tonumber(seq) + 1000000)
+  lock.seq = string.format('%.0f', beyond_what_was_forgotten(tonumber(seq) + 1000000))
   lock.hold = owner .. ' ' .. lock.seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. lock.c .. '\n' .. ARGV[#ARGV - 1]
   lock.holder, lock.token = owner, lock.c
   returned[names[i]] = lock
