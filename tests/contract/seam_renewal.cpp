@@ -70,7 +70,8 @@ TEST_P(Renewal, KeepsTheHigherOfTheNextNumberAndTheGivenOne) {
   for (const std::uint64_t given : {1U, 5U, 2U, 0U, 6U, 100U, 100U}) {
     EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, given))), "done");
     const std::uint64_t seq = holder_of(lock_).version.seq;
-    EXPECT_EQ(seq, like().records ? std::max(last + 1, first + given) : 0) << "given " << given << " after " << last;
+    EXPECT_EQ(seq, like().records ? std::max(last + 1, first + given) : 0)
+        << "given " << given << " after " << last;
     last = seq;
   }
 }
