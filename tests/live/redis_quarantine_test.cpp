@@ -125,6 +125,7 @@ TEST_F(RedisQuarantine, BeginsForThoseWhoseConnectionStaysUpToo) {
     SCOPED_TRACE(story[0][0]);
     open_up();
     ASSERT_TRUE(wait_for([&] { return tried(bob_).code() == errc::lost; })) << "it is not open";
+    ASSERT_TRUE(bob_.inspect("lock"));  // a script that is sent for the first time would notice
     const std::string marker = server_.ask({"GET", "t:boot"}).text;
     for (const auto& command : story) {
       (void)server_.ask(command);

@@ -179,6 +179,26 @@ TEST_F(RedisNode, AsksOnceASecondAheadOfAGrantWhetherItIsStillTheSame) {
   }
 }
 
+TEST_F(RedisNode, AsksAheadOfTheNextGrantAgainWhenTheAnswerWasNoneOrTheServerRefused) {
+  learn(first_life);
+  env_->advance(1s);
+  const auto first = run(record_script::grant);
+  wire().say("-LOADING\r\n");  // to the question
+  fine();
+  EXPECT_TRUE(first->done());
+  (void)wire().take_sent();
+
+  const auto second = run(record_script::grant);
+  EXPECT_THAT(wire().take_sent(), HasSubstr("INFO")) << "nobody has said that it is still the same";
+  tell_life(first_life);
+  wire().say("-READONLY You can't write against a read only replica.\r\n");
+  EXPECT_NE(second->failed(), nullptr);
+  (void)wire().take_sent();
+
+  const auto third = run(record_script::grant);
+  EXPECT_THAT(wire().take_sent(), HasSubstr("INFO")) << "it follows another, or did";
+}
+
 TEST_F(RedisNode, GivesUpOnAServerThatRestartsAgainAndAgain) {
   const auto a = run();
   for (int i = 0; i < 10 && !a->answer; ++i) {
