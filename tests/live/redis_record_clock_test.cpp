@@ -26,9 +26,7 @@ class RedisRecordClock : public RedisRecord {
   [[nodiscard]] owner_id waiting(blocking_backend& by) const {
     const owner_id owner = fresh_owner();
     (void)rejected(ask(by, owner, true));
-    EXPECT_TRUE(wait_for([&] {
-      return server_.ask({"HGET", "t:wait:lock", owner.hex()}).text.find(" t:wake:") != std::string::npos;
-    }));
+    expect_to_listen(owner);
     return owner;
   }
 

@@ -46,6 +46,13 @@ class RedisRecord : public RedisServer {
                          .value()};
   }
 
+  /// Until whoever waits for "lock" there can be told. It says so by itself, some time after it has joined the queue.
+  void expect_to_listen(const owner_id& waiter) const {
+    EXPECT_TRUE(wait_for([&] {
+      return server_.ask({"HGET", "t:wait:lock", waiter.hex()}).text.find(" t:wake:") != std::string::npos;
+    })) << "it does not listen";
+  }
+
   temp_directory state_;
   std::string max_ttl_ = "2s";
 };

@@ -80,9 +80,7 @@ class RedisRecordIdler : public RedisRecord {
     wish.join = true;
     wish.wake = bell_;
     (void)by.try_acquire(wish);
-    EXPECT_TRUE(wait_for([&] {
-      return server_.ask({"HGET", "t:wait:lock", who.hex()}).text.find(" t:wake:") != std::string::npos;
-    })) << "it does not listen";
+    expect_to_listen(who);
   }
   const std::shared_ptr<hint_counter> bell_ = std::make_shared<hint_counter>();
 };
@@ -161,10 +159,7 @@ TEST_F(RedisRecordHolders, WhoReleaseTellTheFirstThatItIsItsTurnAndTheSecondThat
     wish.join = true;
     wish.wake = queue.emplace_back(std::make_shared<listener>());
     (void)rejected(here.try_acquire(wish));
-    EXPECT_TRUE(wait_for([&] {
-      return server_.ask({"HGET", "t:wait:lock", wish.owner.hex()}).text.find(" t:wake:") !=
-             std::string::npos;
-    })) << "it does not listen";
+    expect_to_listen(wish.owner);
   }
   EXPECT_EQ(shown(here.release("lock", holder)), "done");
   EXPECT_TRUE(wait_for([&] { return queue[0]->turns > 0 && queue[1]->nexts > 0; }));
@@ -182,6 +177,7 @@ class RedisRecordFaults : public RedisRecord {
     wish.join = true;
     wish.wake = bell_;
     EXPECT_EQ(rejected(here_.try_acquire(wish)).place, 0U);
+    expect_to_listen(waiter_);  // or it would change what the server holds in the midst of a test
   }
 
   /// Everything in the server, as it is stored; without what is not asked for.
