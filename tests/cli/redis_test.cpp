@@ -153,7 +153,8 @@ TEST_F(RedisTool, AWrongPasswordHasItsOwnExitCodeAndIsNotShown) {
 }
 
 TEST_F(RedisTool, AServerThatIsNotThereHasItsOwnExitCode) {
-  const std::string node = "127.0.0.1:" + std::to_string(unused_port());
+  const reserved_port nobodys;
+  const std::string node = "127.0.0.1:" + nobodys.text();
   const auto end =
       cremone({"run", "--url", "redis://" + node + "?layout=classic", "--wait", "200ms", "x", "--", "true"});
   EXPECT_EQ(end.code, 69) << end.err;

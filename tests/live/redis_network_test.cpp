@@ -24,7 +24,8 @@ std::string through(const tcp_proxy& proxy) { return "redis://" + proxy.node() +
 bool is_script(const words& command) { return command.at(0) == "EVALSHA" || command.at(0) == "EVAL"; }
 
 TEST(RedisNetwork, APortOnWhichNobodyListens) {
-  const std::string node = "127.0.0.1:" + std::to_string(unused_port());
+  const reserved_port nobodys;
+  const std::string node = "127.0.0.1:" + nobodys.text();
   const error why = refusal("redis://:" + secret + "@" + node + "?layout=classic", node);
   EXPECT_EQ(why.code(), errc::unreachable);
   EXPECT_THAT(why.message(), HasSubstr("refused"));

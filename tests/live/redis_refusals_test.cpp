@@ -189,7 +189,8 @@ TEST_F(RedisRefusals, ForWantOfMemory) {
 
 TEST_F(RedisRefusals, OfAReplica) {
   client locks = opened(server_.url());
-  EXPECT_EQ(server_.ask({"REPLICAOF", "127.0.0.1", std::to_string(unused_port())}).shown(), "OK");
+  const reserved_port nobodys;
+  EXPECT_EQ(server_.ask({"REPLICAOF", "127.0.0.1", nobodys.text()}).shown(), "OK");
   const error why = refusal_of(locks, server_.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::misconfigured);
   EXPECT_THAT(why.message(), HasSubstr("replica"));

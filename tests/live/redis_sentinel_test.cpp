@@ -135,7 +135,8 @@ TEST_F(RedisSentinel, MakesTheLockNeedOneCommandMore) {
 }
 
 TEST_F(RedisSentinel, NamesAPlaceWhereNobodyIs) {
-  liar sentinel(unused_port());
+  const reserved_port nobodys;
+  liar sentinel(nobodys.number());
   client locks = opened(sentinel.url());
   const error why = refusal_of(locks, sentinel.node(), {.wait = 1s});
   EXPECT_EQ(why.code(), errc::unreachable);
@@ -157,12 +158,13 @@ TEST_F(RedisSentinel, NamesAReplica) {
 
 TEST_F(RedisSentinel, IsAskedAgainWhenTheMasterBecomesAReplica) {
   const redis_server next;
+  const reserved_port nobodys;
   liar sentinel(server_.port());
   client locks = opened(sentinel.url());
   lease held = taken(locks, "lock", {.ttl = 2s, .wait = generous});
   sentinel.say(next.port());
   // By hand, not by a sentinel, which would cut the connection as well. The first to notice is the renewal.
-  ASSERT_EQ(server_.ask({"REPLICAOF", "127.0.0.1", std::to_string(unused_port())}).shown(), "OK");
+  ASSERT_EQ(server_.ask({"REPLICAOF", "127.0.0.1", nobodys.text()}).shown(), "OK");
   EXPECT_TRUE(wait_for([&] {
     return next.ask({"CLIENT", "LIST"}).text.find("cmd=eval") != std::string::npos;
   })) << "nobody came there to renew";

@@ -92,28 +92,20 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
   if (!options_.config.empty()) {
     std::ofstream(directory_.file("conf")) << options_.config;
   }
-  for (int attempt = 0; attempt < 10; ++attempt) {  // a free port may be taken before the server has it
-    choose_ports();
-    if (launch()) {
-      return;
-    }
+  if (options_.tls) {
+    tls_port_.emplace();
   }
-  throw std::runtime_error("redis-server does not start: " + log());
+  launch();
 }
 
 redis_server::~redis_server() { kill(); }
-
-void redis_server::choose_ports() {
-  port_ = unused_port();
-  tls_port_ = options_.tls ? unused_port() : 0;
-}
 
 std::vector<std::string> redis_server::arguments() const {
   std::vector<std::string> words = {"redis-server",
                                     "--bind",
                                     "127.0.0.1",
                                     "--port",
-                                    std::to_string(port_),
+                                    port_.text(),
                                     "--unixsocket",
                                     directory_.file("redis.sock"),
                                     "--dir",
@@ -132,7 +124,7 @@ std::vector<std::string> redis_server::arguments() const {
     words.insert(words.begin() + 1, directory_.file("conf"));
   }
   if (options_.tls) {
-    const std::vector<std::string> tls = {"--tls-port",         std::to_string(tls_port_),
+    const std::vector<std::string> tls = {"--tls-port",         tls_port_->text(),
                                           "--tls-cert-file",    certificates_->pem(certificates::server),
                                           "--tls-key-file",     certificates_->key(certificates::server),
                                           "--tls-ca-cert-file", certificates_->pem(certificates::ca),
@@ -157,14 +149,14 @@ std::vector<std::string> redis_server::environment() const {
   return all;
 }
 
-bool redis_server::launch() {
+void redis_server::launch() {
   pid_ = spawn(arguments(), environment(), directory_.file("log"));
   int status = 0;
   bool ended = false;
   const bool answers = wait_for(
       [&] {
         ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
-        return ended || redis_link(port_).ask({"PING"}).text != "no answer";
+        return ended || redis_link(port()).ask({"PING"}).text != "no answer";
       },
       3 * generous);
   if (ended) {
@@ -172,12 +164,11 @@ bool redis_server::launch() {
     if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_execute) {
       throw std::runtime_error("there is no redis-server on this machine: install the package (./dev setup)");
     }
-    return false;
+    throw std::runtime_error("redis-server does not start: " + log());
   }
   if (!answers) {
     throw std::runtime_error("redis-server does not answer: " + log());
   }
-  return true;
 }
 
 std::string redis_server::log() const {
@@ -200,7 +191,7 @@ std::string redis_server::url_as(const std::string& credentials, int db, const s
 }
 
 std::string redis_server::tls_url(int db, const std::string& more) const {
-  return "rediss://127.0.0.1:" + std::to_string(tls_port_) + "/" + std::to_string(db) +
+  return "rediss://127.0.0.1:" + tls_port_->text() + "/" + std::to_string(db) +
          options_with("&ca=" + certificates_->pem(certificates::ca) + more);
 }
 
@@ -209,7 +200,7 @@ std::string redis_server::unix_url(int db, const std::string& more) const {
 }
 
 resp redis_server::ask(const std::vector<std::string>& words, int db) const {
-  redis_link link(port_);
+  redis_link link(port());
   if (db != 0) {
     (void)link.ask({"SELECT", std::to_string(db)});
   }
@@ -236,10 +227,7 @@ void redis_server::kill() {
 
 void redis_server::start_again() {
   kill();
-  // The port was ours a moment ago; whoever takes it in between gives it back, as clients of ours do.
-  if (!wait_for([&] { return launch(); })) {
-    throw std::runtime_error("redis-server does not start again: " + log());
-  }
+  launch();
 }
 
 void redis_server::start_again(std::vector<std::string> extra) {

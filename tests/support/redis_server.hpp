@@ -55,11 +55,11 @@ class redis_server {
   ~redis_server();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   [[nodiscard]] const temp_directory& directory() const noexcept { return directory_; }
   [[nodiscard]] const certificates& keys() const { return *certificates_; }
   /// As errors name it: "127.0.0.1:6379".
-  [[nodiscard]] std::string node() const { return "127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string node() const { return "127.0.0.1:" + port_.text(); }
 
   /// For the classic layout in logical database `db`, with more options as "&prefix=x".
   [[nodiscard]] std::string url(int db = 0, const std::string& more = "") const {
@@ -99,8 +99,7 @@ class redis_server {
   void restart_with_aof_cut_to(std::uintmax_t bytes);
 
  private:
-  void choose_ports();
-  [[nodiscard]] bool launch();
+  void launch();
   [[nodiscard]] std::vector<std::string> arguments() const;
   [[nodiscard]] std::vector<std::string> environment() const;
   [[nodiscard]] std::filesystem::path aof_directory() const { return directory_.file("appendonlydir"); }
@@ -110,8 +109,8 @@ class redis_server {
   redis_options options_;
   std::optional<certificates> certificates_;
   std::optional<clock_file> clock_;
-  std::uint16_t port_ = 0;
-  std::uint16_t tls_port_ = 0;
+  reserved_port port_;
+  std::optional<reserved_port> tls_port_;
   pid_t pid_ = -1;
 };
 

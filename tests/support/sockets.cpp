@@ -56,7 +56,12 @@ listening_socket listen_on_loopback() {
   return made;
 }
 
-std::uint16_t unused_port() { return bound_socket().port; }
+reserved_port::reserved_port() : bound_(bound_socket()) {
+  const int yes = 1;
+  if (::setsockopt(bound_.socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) {
+    throw std::system_error(errno, std::generic_category(), "let a server take the port");
+  }
+}
 
 descriptor connect_to(std::uint16_t port) {
   descriptor made = new_socket();

@@ -21,8 +21,18 @@ struct listening_socket {
 /// On a free port of 127.0.0.1.
 [[nodiscard]] listening_socket listen_on_loopback();
 
-/// A port on which nobody listened a moment ago.
-[[nodiscard]] std::uint16_t unused_port();
+/// A port of 127.0.0.1 on which nobody listens but who is told of it, as long as this lives: the kernel gives it to no
+/// other server and to no outgoing connection. A server that reuses addresses, as redis-server does, can take it,
+/// die and take it again.
+class reserved_port {
+ public:
+  reserved_port();
+  [[nodiscard]] std::uint16_t number() const noexcept { return bound_.port; }
+  [[nodiscard]] std::string text() const { return std::to_string(number()); }
+
+ private:
+  listening_socket bound_;  // but it does not listen
+};
 
 /// An empty descriptor when nobody listens there.
 [[nodiscard]] descriptor connect_to(std::uint16_t port);
