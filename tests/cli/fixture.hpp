@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ namespace cremone::test {
 
 class Tool : public ::testing::Test {
  protected:
+  void TearDown() override {
+    if (HasFailure()) {
+      std::cout << story();
+    }
+  }
+
   [[nodiscard]] virtual std::string url() const { return "sqlite://" + dir.file("locks.db"); }
 
   /// The surroundings of this test's store.

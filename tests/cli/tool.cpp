@@ -13,6 +13,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <sstream>
 
 namespace cremone::test {
@@ -49,7 +50,15 @@ void redirect(const std::string& path, int flags, int to) {
   ::_exit(111);
 }
 
+std::mutex telling;
+std::string told;
+
 }  // namespace
+
+std::string story() {
+  const std::lock_guard lock(telling);
+  return told;
+}
 
 std::string write_file(const std::string& path, const std::string& text, mode_t mode) {
   std::ofstream(path) << text;
@@ -64,6 +73,9 @@ std::string contents(const std::string& path) {
 
 process::process(const std::vector<std::string>& words, const surroundings& around)
     : output_(around.output.empty() ? files_.file("out") : around.output) {
+  for (const std::string& word : words) {
+    words_ += (words_.empty() ? "" : " ") + word;
+  }
   write_file(files_.file("in"), around.input);
   pid_ = ::fork();
   CREMONE_CHECK(pid_ >= 0);
@@ -75,6 +87,7 @@ process::process(const std::vector<std::string>& words, const surroundings& arou
 
 process::~process() {
   if (pid_ > 0) {
+    tell("is ended by the test");
     // A command of `run` is a process group of its own, and may outlive its cremone.
     const std::string number = std::to_string(pid_);
     std::istringstream children(contents("/proc/" + number + "/task/" + number + "/children"));
@@ -85,6 +98,11 @@ process::~process() {
     ::kill(-pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
+}
+
+void process::tell(const std::string& end) const {
+  const std::lock_guard lock(telling);
+  told += "$ " + words_ + "\n" + out() + err() + "# " + end + "\n";
 }
 
 void process::signal(int number) const { CREMONE_CHECK(pid_ > 0 && ::kill(pid_, number) == 0); }
@@ -99,6 +117,8 @@ finished process::wait() {
   pid_ = -1;
   end.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  tell("ended with " +
+       (end.signal == 0 ? "code " + std::to_string(end.code) : "signal " + std::to_string(end.signal)));
   return end;
 }
 

@@ -36,6 +36,9 @@ struct surroundings {
   std::vector<int> ignored{};  ///< signals that it finds ignored
 };
 
+/// What the processes of this test were and how they ended, for whoever reads of a failure.
+[[nodiscard]] std::string story();
+
 /// A process that runs. Killed when its owner goes, with its process group and those of its children.
 class process {
  public:
@@ -53,7 +56,10 @@ class process {
   [[nodiscard]] finished wait();
 
  private:
+  void tell(const std::string& end) const;
+
   temp_directory files_;
+  std::string words_;
   std::string output_;
   pid_t pid_ = -1;
 };
