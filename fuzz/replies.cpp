@@ -134,7 +134,6 @@ class conversation {
   }
 
   void make(call which) {
-    const hold_version version{request_.owner, 0};
     switch (which) {
       case call::acquire: return backend_->try_acquire(request_, once());
       case call::wait: request_.join = true; return backend_->try_acquire(request_, once());
@@ -145,7 +144,7 @@ class conversation {
         }
         return backend_->renew(renewals_, once());
       case call::release: return backend_->release(release_, once());
-      case call::force: return backend_->force(request_.name, version, once());
+      case call::force: return backend_->force(request_.name, request_.owner, once());
       case call::inspect: return backend_->inspect(request_.name, once());
       case call::list: return backend_->list(once());
       case call::read: break;

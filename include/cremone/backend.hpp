@@ -166,7 +166,7 @@ struct traits {
 /// | renew       | version moved on              | lost: not the holder any more             |
 /// | release     | hold or queue place removed   | not_held: there was neither               |
 /// | evict       | that one hold removed         | not_held: no hold has this version; busy: spared |
-/// | force       | that one hold removed         | not_held: no hold has this version        |
+/// | force       | this owner's hold removed     | not_held: it holds nothing                |
 class backend {
  public:
   backend() = default;
@@ -188,10 +188,9 @@ class backend {
   /// Remove one hold, if and only if its version is still this one (compare-and-set).
   virtual void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) = 0;
 
-  /// The same by order of a person, also where evict() spares a holder that the store knows to be at work.
-  virtual void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-    evict(name, version, std::move(reply));
-  }
+  /// Remove this owner's hold by order of a person, in whatever version it is by now: a renewal on the way does not save
+  /// it. Also where evict() spares a holder that the store knows to be at work.
+  virtual void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) = 0;
 
   /// A descriptor for client::lifeline().
   [[nodiscard]] virtual result<int> lifeline() {

@@ -150,7 +150,7 @@ result<std::size_t> client::force_release(const lock_name& name) const {
   }
   std::size_t removed = 0;
   for (const hold_record& victim : seen->holders) {
-    const auto asked = std::make_shared<const std::pair<lock_name, hold_version>>(name, victim.version);
+    const auto asked = std::make_shared<const std::pair<lock_name, owner_id>>(name, victim.version.owner);
     const auto outcome = ask<void>(*engine_, [&](auto reply) {
       engine_->store().force(asked->first, asked->second,
                              [asked, reply = std::move(reply)](const answer& a) mutable { reply(plain(a)); });

@@ -69,7 +69,7 @@ TEST_F(Tool, KillingCremoneAloneLeavesTheLockToItsCommand) {
 }
 
 TEST_F(Tool, AForcedReleaseEndsTheCommandOfItsHolder) {
-  holding first(dir, here(), "x", {"--ttl", "300ms"});
+  holding first(dir, here(), "x", {"--ttl", "1500ms"});
   ASSERT_TRUE(first.held());
   const pid_t command = first.command();
   EXPECT_EQ(cremone({"release", "--force", "x"}).code, 0);
@@ -81,7 +81,7 @@ TEST_F(Tool, AForcedReleaseEndsTheCommandOfItsHolder) {
 
 TEST_F(Tool, TheWholeGroupIsEndedWhenTheLockIsLost) {
   const std::string sign = dir.file("sign");
-  process p(cremone_words({"run", "--ttl", "300ms", "x", "--", "sh", "-c",
+  process p(cremone_words({"run", "--ttl", "1500ms", "x", "--", "sh", "-c",
                            "trap '' TERM; (trap '' TERM; sleep 1000) & echo $! > " + sign + "; wait"}),
             here());
   ASSERT_TRUE(appears(sign));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // evict: a compare-and-set on one version of one hold. When it may be used is the engine's decision, not the
-// store's; here it is used at will.
+// store's; here it is used at will. force: the same by order of a person, on a hold in whatever version.
 #include "contract/suite.hpp"
 
 #include "support/crowd.hpp"
@@ -110,6 +110,24 @@ TEST_P(Eviction, TellsTheHeadOfTheQueue) {
     EXPECT_TRUE(test::wait_for([&] { return bell->count() > 0; }));
   }
   EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, bob_, bell))), "granted");
+}
+
+TEST_P(Eviction, ByForceTakesAHoldThatWasRenewedSinceItWasSeen) {
+  const grant yes = take(lock_, ann_);
+  EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 1))), "done");
+  EXPECT_EQ(shown(there_.force(lock_, ann_)), "done");
+  expect_nothing_left();
+  EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 2))), "refused: lost");
+  EXPECT_GT(take(lock_, bob_).token, yes.token);
+}
+
+TEST_P(Eviction, ByForceTakesNothingFromAnyoneElse) {
+  take(lock_, ann_);
+  enqueue(queueing(lock_, bob_));
+  EXPECT_EQ(shown(there_.force(lock_, bob_)), "refused: not_held") << "it waits";
+  EXPECT_EQ(shown(there_.force(lock_, fresh_owner())), "refused: not_held");
+  EXPECT_EQ(holder_of(lock_).version.owner, ann_);
+  EXPECT_EQ(inspect(lock_).waiters.size(), like().fifo ? 1U : 0U);
 }
 
 }  // namespace

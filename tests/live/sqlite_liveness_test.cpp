@@ -89,10 +89,7 @@ TEST_F(SqliteLiveness, TakesTheLockFromACommandByForceOnly) {
   (void)granted(there_->try_acquire(wanting(lock_, owner_)));
   const int command = there_->seam().lifeline().value();
   there_.reset();
-  test::pending<answer> forced{"force"};
-  const hold_version version = holder().version;
-  here_->seam().force(lock_, version, forced.reply());
-  EXPECT_EQ(shown(forced.get(unknown{})), "done");
+  EXPECT_EQ(shown(here_->force(lock_, owner_)), "done");
   EXPECT_EQ(shown(here_->try_acquire(wanting(lock_, fresh_owner()))), "granted");
   ::close(command);
 }

@@ -127,7 +127,7 @@ void machine::evict(sqlite::store& by, const std::string& name) {
   const lock_record seen = by.inspect(name, time());
   if (!seen.holders.empty()) {
     bool freed = false;
-    (void)by.evict(name, seen.holders.front().version, sqlite::store::order::silent, time(), freed);
+    (void)by.evict(name, seen.holders.front().version, time(), freed);
     held_.erase(name);
   }
 }

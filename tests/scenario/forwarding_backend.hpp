@@ -38,6 +38,10 @@ class forwarding_backend : public backend {
     called();
     to_->evict(name, version, std::move(reply));
   }
+  void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) override {
+    called();
+    to_->force(name, holder, std::move(reply));
+  }
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override {
     called();
     to_->inspect(name, std::move(reply));

@@ -75,6 +75,12 @@ answer blocking_backend::evict(const lock_name& name, const hold_version& versio
                      [&](auto reply) { backend_->evict(kept->first, kept->second, std::move(reply)); });
 }
 
+answer blocking_backend::force(const lock_name& name, const owner_id& holder) {
+  const auto kept = std::make_shared<const std::pair<lock_name, owner_id>>(name, holder);
+  return ask<answer>("force", unknown{no_answer()}, kept,
+                     [&](auto reply) { backend_->force(kept->first, kept->second, std::move(reply)); });
+}
+
 result<lock_record> blocking_backend::inspect(const lock_name& name) {
   const auto kept = std::make_shared<const lock_name>(name);
   return ask<result<lock_record>>("inspect", no_answer(), kept,

@@ -32,6 +32,7 @@ class blocking_backend {
   [[nodiscard]] answer renew(const renewal& item);
   [[nodiscard]] answer release(const lock_name& name, const owner_id& owner);
   [[nodiscard]] answer evict(const lock_name& name, const hold_version& version);
+  [[nodiscard]] answer force(const lock_name& name, const owner_id& holder);
   [[nodiscard]] result<lock_record> inspect(const lock_name& name);
   [[nodiscard]] result<std::vector<lock_record>> list();
   void close() noexcept { backend_->close(); }

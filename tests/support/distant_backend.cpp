@@ -99,6 +99,12 @@ void distant_backend::evict(const lock_name& name, const hold_version& version,
                        unknown{in_doubt()});
 }
 
+void distant_backend::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  answer_later<answer>(std::move(reply),
+                       ask_inside<answer>([&](auto r) { inside_->force(name, holder, std::move(r)); }),
+                       unknown{in_doubt()});
+}
+
 void distant_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
   using seen = result<lock_record>;
   answer_later<seen>(std::move(reply),

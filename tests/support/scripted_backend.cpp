@@ -37,7 +37,8 @@ script script::yes() {
               },
           .renew = [](std::span<const renewal> items) { return std::vector<answer>(items.size(), done{}); },
           .release = [](const release_request&) { return answer(done{}); },
-          .evict = [](const lock_name&, const hold_version&) { return answer(done{}); }};
+          .evict = [](const lock_name&, const hold_version&) { return answer(done{}); },
+          .force = [](const lock_name&, const owner_id&) { return answer(done{}); }};
 }
 
 traits network_traits() {
@@ -198,6 +199,13 @@ void scripted_backend::evict(const lock_name& name, const hold_version& version,
   take<cremone::answer>({.what = kind::evict, .name = name, .version = version}, std::move(reply),
                         refused{closed_error()},
                         [&](const script& s) { return s.evict ? s.evict(name, version) : std::nullopt; });
+}
+
+void scripted_backend::force(const lock_name& name, const owner_id& holder,
+                             callback<void(cremone::answer)> reply) {
+  take<cremone::answer>({.what = kind::force, .name = name, .owner = holder}, std::move(reply),
+                        refused{closed_error()},
+                        [&](const script& s) { return s.force ? s.force(name, holder) : std::nullopt; });
 }
 
 void scripted_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {

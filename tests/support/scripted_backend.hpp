@@ -28,6 +28,7 @@ struct script {
   std::function<std::optional<std::vector<answer>>(std::span<const renewal>)> renew;
   std::function<std::optional<answer>(const release_request&)> release;
   std::function<std::optional<answer>(const lock_name&, const hold_version&)> evict;
+  std::function<std::optional<answer>(const lock_name&, const owner_id&)> force;
 
   /// Says yes to everything, with growing tokens.
   [[nodiscard]] static script yes();
@@ -35,7 +36,7 @@ struct script {
 
 /// One call as it came in. Names are copies, so that it can be read when the call is long over.
 struct store_call {
-  enum class kind : std::uint8_t { acquire, renew, release, evict, inspect, list };
+  enum class kind : std::uint8_t { acquire, renew, release, evict, force, inspect, list };
   struct item {
     lock_name name{""};
     owner_id owner;
@@ -48,7 +49,7 @@ struct store_call {
   std::size_t index = 0;      ///< its place among all calls; what answer() takes
   instant at{};               ///< when it was made
   lock_name name{""};         ///< of all but renew and list
-  owner_id owner{};           ///< of acquire and release
+  owner_id owner{};           ///< of acquire, release and force
   acquire_request request{};  ///< of acquire
   hold_version version{};     ///< of evict
   std::vector<item> items{};  ///< of renew
@@ -91,6 +92,7 @@ class scripted_backend final : public backend {
   void release(const release_request& request, callback<void(cremone::answer)> reply) override;
   void evict(const lock_name& name, const hold_version& version,
              callback<void(cremone::answer)> reply) override;
+  void force(const lock_name& name, const owner_id& holder, callback<void(cremone::answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void close() noexcept override;

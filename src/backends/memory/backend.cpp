@@ -47,6 +47,10 @@ void memory_backend::evict(const lock_name& name, const hold_version& version, c
   reply(closed_ ? answer(refused{closed_error()}) : store_->evict(name, version, time()));
 }
 
+void memory_backend::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  reply(closed_ ? answer(refused{closed_error()}) : store_->force(name, holder, time()));
+}
+
 void memory_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
   if (closed_) {
     return reply(closed_error());

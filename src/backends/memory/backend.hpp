@@ -25,6 +25,7 @@ class memory_backend final : public backend {
   void renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) override;
   void release(const release_request& request, callback<void(answer)> reply) override;
   void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
+  void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void examine(callback<void(result<std::vector<finding>>)> reply) override;

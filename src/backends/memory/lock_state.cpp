@@ -142,8 +142,15 @@ answer lock_state::evict(const hold_version& version, const store_time& time, si
   if (!holder_ || holder_->version != version) {
     return no(errc::not_held, "no hold has this version");
   }
+  return force(version.owner, time, next);
+}
+
+answer lock_state::force(const owner_id& holder, const store_time& time, sink& next) {
+  if (!holder_ || holder_->version.owner != holder) {
+    return no(errc::not_held, "it holds nothing");
+  }
   last_ = fence_token(std::max(last_, holder_->token).value() + 1);  // so that the victim's token is past
-  bury(version.owner, true);
+  bury(holder, true);
   free_up(time.now, next);
   return done{};
 }

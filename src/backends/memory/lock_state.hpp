@@ -45,6 +45,7 @@ class lock_state {
   // These may free the lock; who is to be told of it comes back in `next`.
   [[nodiscard]] answer release(const owner_id& owner, const store_time& time, sink& next);
   [[nodiscard]] answer evict(const hold_version& version, const store_time& time, sink& next);
+  [[nodiscard]] answer force(const owner_id& holder, const store_time& time, sink& next);
 
   [[nodiscard]] lock_record describe(const lock_name& name, const store_time& time);
   /// Neither held nor waited for.

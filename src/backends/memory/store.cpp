@@ -47,13 +47,24 @@ answer store::release(const release_request& request, const store_time& time) {
 }
 
 answer store::evict(const lock_name& name, const hold_version& version, const store_time& time) {
+  return remove(name, time,
+                [&](lock_state& in, lock_state::sink& next) { return in.evict(version, time, next); });
+}
+
+answer store::force(const lock_name& name, const owner_id& holder, const store_time& time) {
+  return remove(name, time,
+                [&](lock_state& in, lock_state::sink& next) { return in.force(holder, time, next); });
+}
+
+template <class Removal>
+answer store::remove(const lock_name& name, const store_time& time, Removal removal) {
   lock_state::sink next;
   answer a = refused{error(errc::not_held, "the store knows nothing of this lock")};
   {
     shard& s = shard_of(name);
     const std::lock_guard lock(s.mutex);
     if (const auto at = s.locks.find(name); at != s.locks.end()) {
-      a = at->second.state.evict(version, time, next);
+      a = removal(at->second.state, next);
       settle(s, at->second, time.now);
     }
   }

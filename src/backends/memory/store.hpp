@@ -30,6 +30,7 @@ class store {
   [[nodiscard]] answer renew(const renewal& r);
   [[nodiscard]] answer release(const release_request& request, const store_time& time);
   [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time);
+  [[nodiscard]] answer force(const lock_name& name, const owner_id& holder, const store_time& time);
   [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
   [[nodiscard]] std::vector<lock_record> list(const store_time& time);
 
@@ -61,6 +62,8 @@ class store {
   }
   [[nodiscard]] static table::iterator find_or_make(shard& s, const lock_name& name);
   static void settle(shard& s, entry& changed, instant now);
+  template <class Removal>
+  [[nodiscard]] answer remove(const lock_name& name, const store_time& time, Removal removal);
 
   const store_limits limits_;
   std::array<shard, shard_count> shards_;

@@ -145,22 +145,21 @@ answer classic_backend::judge_removal(std::string_view script, outcome&& o) cons
 
 void classic_backend::evict(const lock_name& name, const hold_version& version,
                             callback<void(answer)> reply) {
-  remove(name, version, "ours", std::move(reply));
-}
-
-void classic_backend::force(const lock_name& name, const hold_version& version,
-                            callback<void(answer)> reply) {
-  remove(name, version, "any", std::move(reply));
-}
-
-void classic_backend::remove(const lock_name& name, const hold_version& version, std::string_view whose,
-                             callback<void(answer)> reply) {
   if (version.seq != 0) {  // values here have no versions beyond their owner
     return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
       reply(as_answer(std::get<failure>(std::move(o))));
     });
   }
-  const std::string holder = version.owner.hex();
+  remove(name, version.owner, "ours", std::move(reply));
+}
+
+void classic_backend::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  remove(name, holder, "any", std::move(reply));
+}
+
+void classic_backend::remove(const lock_name& name, const owner_id& owner, std::string_view whose,
+                             callback<void(answer)> reply) {
+  const std::string holder = owner.hex();
   const std::string channel = notices_->channel_of(bucket_of(name.str()));
   const std::array<std::string_view, 4> arguments = {name.str(), holder, channel, whose};
   node_->run(scripts().force, arguments, 1, longest_limit, {},

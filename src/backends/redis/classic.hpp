@@ -40,7 +40,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   void renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) override;
   void release(const release_request& request, callback<void(answer)> reply) override;
   void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
-  void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
+  void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void examine(callback<void(result<std::vector<finding>>)> reply) override;
@@ -53,7 +53,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   [[nodiscard]] acquire_answer judge(const acquire_request& request, std::uint32_t heard, outcome&& o);
   [[nodiscard]] acquire_answer judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r);
   [[nodiscard]] answer judge_removal(std::string_view script, outcome&& o) const;
-  void remove(const lock_name& name, const hold_version& version, std::string_view whose,
+  void remove(const lock_name& name, const owner_id& owner, std::string_view whose,
               callback<void(answer)> reply);
   void scan(const std::shared_ptr<listing>& l);
   void pick(const std::shared_ptr<listing>& l, const reply& keys);

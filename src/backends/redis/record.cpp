@@ -278,8 +278,8 @@ void record_backend::evict(const lock_name& name, const hold_version& version, c
   remove(name, version, "silence", std::move(reply));
 }
 
-void record_backend::force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-  remove(name, version, "force", std::move(reply));
+void record_backend::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  remove(name, {holder, 0}, "force", std::move(reply));
 }
 
 void record_backend::remove(const lock_name& name, const hold_version& version, std::string_view by,

@@ -42,7 +42,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   void release(const release_request& request, callback<void(answer)> reply) override;
   /// Of the hold that stands for a quarantine: ends that.
   void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
-  void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
+  void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) override;

@@ -173,21 +173,22 @@ void sqlite_backend::release(const release_request& request, callback<void(answe
 }
 
 void sqlite_backend::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-  reply(remove(name, version, store::order::silent));
+  reply(remove(name, [&](store& in, bool& freed) { return in.evict(name, version, time(), freed); }));
 }
 
-void sqlite_backend::force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-  reply(remove(name, version, store::order::forced));
+void sqlite_backend::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  reply(remove(name, [&](store& in, bool& freed) { return in.force(name, holder, time(), freed); }));
 }
 
-answer sqlite_backend::remove(const lock_name& name, const hold_version& version, store::order why) {
+template <class Removal>
+answer sqlite_backend::remove(const lock_name& name, Removal removal) {
   try {
     const auto in = current_file();
     if (!in) {
       return refused{closed_error()};
     }
     bool freed = false;
-    answer a = in->locks->evict(name, version, why, time(), freed);
+    answer a = removal(*in->locks, freed);
     if (freed) {
       wake_next(*in, name);
     }

@@ -31,7 +31,7 @@ class sqlite_backend final : public backend {
   void renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) override;
   void release(const release_request& request, callback<void(answer)> reply) override;
   void evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
-  void force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) override;
+  void force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) override;
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void examine(callback<void(result<std::vector<finding>>)> reply) override;
@@ -51,7 +51,8 @@ class sqlite_backend final : public backend {
   [[nodiscard]] std::shared_ptr<opened> current_file();
   [[nodiscard]] acquire_answer acquire(const acquire_request& request);
   [[nodiscard]] acquire_answer contend(opened& in, const acquire_request& request);
-  [[nodiscard]] answer remove(const lock_name& name, const hold_version& version, store::order why);
+  template <class Removal>
+  [[nodiscard]] answer remove(const lock_name& name, Removal removal);
   void wake_next(opened& in, const lock_name& name) noexcept;
   void tidy(opened& in) noexcept;
   [[nodiscard]] store_time time() { return {env_->now(), env_->wall_now()}; }

@@ -154,12 +154,16 @@ std::optional<store::row> store::look(const lock_name& name, bytes owner) {
   return r;
 }
 
+void store::remove_holder(const lock_name& name, row& lock, const store_time& time) {
+  const hold_version& v = lock.holder->version;
+  database_.run(sql_->evict, name.str(), v.owner.raw(), ticks(time.now), static_cast<std::int64_t>(v.seq));
+  lock.holder.reset();
+  lock.freed = ticks(time.now);
+}
+
 void store::free_dead_holder(const lock_name& name, row& lock, const store_time& time) {
   if (lock.holder && lock.holder->liveness == liveness::dead) {
-    const hold_version& v = lock.holder->version;
-    database_.run(sql_->evict, name.str(), v.owner.raw(), ticks(time.now), static_cast<std::int64_t>(v.seq));
-    lock.holder.reset();
-    lock.freed = ticks(time.now);
+    remove_holder(name, lock, time);
   }
 }
 
@@ -265,20 +269,31 @@ answer store::release(const release_request& request, const store_time& time, bo
   return done{};
 }
 
-answer store::evict(const lock_name& name, const hold_version& version, order why, const store_time& time,
-                    bool& freed) {
+answer store::evict(const lock_name& name, const hold_version& version, const store_time& time, bool& freed) {
   const std::lock_guard lock(database_.mutex());
   transaction step(database_);
-  const auto found = look(name, version.owner.raw());
+  auto found = look(name, version.owner.raw());
   if (!found || !found->holder || found->holder->version != version) {
     return refused{error(errc::not_held, "no hold has this version")};
   }
-  if (why == order::silent && found->holder->liveness == liveness::command_only) {
+  if (found->holder->liveness == liveness::command_only) {
     return refused{
         error(errc::busy, "the process that took this lock is gone, and the command that it ran is not")};
   }
-  database_.run(sql_->evict, name.str(), version.owner.raw(), ticks(time.now),
-                static_cast<std::int64_t>(version.seq));
+  remove_holder(name, *found, time);
+  freed = true;
+  step.commit();
+  return done{};
+}
+
+answer store::force(const lock_name& name, const owner_id& holder, const store_time& time, bool& freed) {
+  const std::lock_guard lock(database_.mutex());
+  transaction step(database_);
+  auto found = look(name, holder.raw());
+  if (!found || !found->holder || found->holder->version.owner != holder) {
+    return refused{error(errc::not_held, "it holds nothing")};
+  }
+  remove_holder(name, *found, time);
   freed = true;
   step.commit();
   return done{};

@@ -64,9 +64,10 @@ class store {
                                            bool& freed);
   [[nodiscard]] std::vector<answer> renew(std::span<const renewal> items);
   [[nodiscard]] answer release(const release_request& request, const store_time& time, bool& freed);
-  enum class order : std::uint8_t { silent, forced };
-  [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, order why,
-                             const store_time& time, bool& freed);
+  [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time,
+                             bool& freed);
+  [[nodiscard]] answer force(const lock_name& name, const owner_id& holder, const store_time& time,
+                             bool& freed);
   [[nodiscard]] lock_record inspect(const lock_name& name, const store_time& time);
   [[nodiscard]] std::vector<lock_record> list(const store_time& time);
 
@@ -109,6 +110,7 @@ class store {
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);
   [[nodiscard]] std::optional<row> look(const lock_name& name, bytes owner);
+  void remove_holder(const lock_name& name, row& lock, const store_time& time);
   void free_dead_holder(const lock_name& name, row& lock, const store_time& time);
   void drop_dead_waiters(const lock_name& name, const owner_id& me, const store_time& time);
   [[nodiscard]] std::optional<grant> give(const acquire_request& request, std::int64_t ticket,

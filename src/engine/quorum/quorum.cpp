@@ -290,10 +290,10 @@ void quorum::evict(const lock_name& name, const hold_version& version, callback<
   }
 }
 
-void quorum::force(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-  const auto all = std::make_shared<removing>(nodes_->size(), name, version.owner, version, std::move(reply));
+void quorum::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
+  const auto all = std::make_shared<removing>(nodes_->size(), name, holder, hold_version{}, std::move(reply));
   for (const auto& node : *nodes_) {
-    node->force(all->request.name, all->version, [all](const answer& a) { all->take(a); });
+    node->force(all->request.name, all->request.owner, [all](const answer& a) { all->take(a); });
   }
 }
 

@@ -1,9 +1,9 @@
--- Removes one hold if and only if it is still in this version, and puts the victim's token in the past: it can come back neither
--- by renewing nor by a write.
+-- Removes one hold if and only if it is still in this version, by order of a person in any, and puts the victim's token in
+-- the past: it can come back neither by renewing nor by a write.
 --
 -- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
 -- ARGV[2] the holder, ARGV[3] its version's number, ARGV[4] how long a free lock is remembered, in ms,
--- ARGV[5] 'force' by order of a person, which is taken in quarantine too
+-- ARGV[5] 'force' by order of a person, which is taken in quarantine too, and whatever the version's number
 -- Returns {1, time} removed, {0, time} no hold has this version, {'Q', …}, {'X', …}, {'R', …} see doubt()
 
 local floor = admitted(redis.call('GET', KEYS[1]))
@@ -17,7 +17,7 @@ if not lock or not counter then
   return not_ours(lock and KEYS[2] or KEYS[3])
 end
 local holder = lock.holder
-if holder ~= ARGV[2] or tonumber(lock.seq) ~= tonumber(ARGV[3]) then
+if holder ~= ARGV[2] or (ARGV[5] ~= 'force' and tonumber(lock.seq) ~= tonumber(ARGV[3])) then
   return {0, now_text}
 end
 lock.c = text(math.max(tonumber(lock.c), tonumber(lock.token), counter) + 1)
