@@ -162,7 +162,12 @@ result<std::size_t> client::force_release(const lock_name& name) const {
     }
   }
   if (removed == 0) {
-    return error(errc::not_held, "nobody holds lock '" + name.str() + "' at " + store());
+    const auto now = inspect(name);
+    return now && !now->holders.empty()
+               ? error(errc::busy, "lock '" + name.str() + "' at " + store() +
+                                       " has passed to another holder meanwhile; look who that is before "
+                                       "you take it away")
+               : error(errc::not_held, "nobody holds lock '" + name.str() + "' at " + store());
   }
   return removed;
 }

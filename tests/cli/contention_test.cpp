@@ -54,7 +54,7 @@ TEST_F(Tool, ASignalEndsTheWaitAndLeavesNoPlaceInTheQueue) {
 }
 
 TEST_F(Tool, KillingCremoneAloneLeavesTheLockToItsCommand) {
-  holding first(dir, here(), "x", {"--ttl", "200ms"});
+  holding first(dir, here(), "x", {"--ttl", "1s"});
   ASSERT_TRUE(first.held());
   const pid_t command = first.command();
   first.cremone().signal(SIGKILL);
@@ -62,7 +62,7 @@ TEST_F(Tool, KillingCremoneAloneLeavesTheLockToItsCommand) {
   process second(cremone_words({"run", "x", "--", "echo", "ran"}), here());
   ASSERT_TRUE(wait_for([&] { return who("x")["waiters"].size() == 1; }));
   EXPECT_EQ(who("x")["holders"][0]["liveness"], "command_only");
-  EXPECT_EQ(cremone({"run", "--wait", "600ms", "x", "--", "echo", "ran"}).code, 75);  // three times the ttl
+  EXPECT_EQ(cremone({"run", "--wait", "3s", "x", "--", "echo", "ran"}).code, 75);  // three times the ttl
   EXPECT_TRUE(alive(command));
   EXPECT_EQ(::kill(command, SIGKILL), 0);
   EXPECT_EQ(second.wait().out, "ran\n");

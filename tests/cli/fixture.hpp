@@ -20,6 +20,8 @@ namespace cremone::test {
 
 class Tool : public ::testing::Test {
  protected:
+  Tool() { begin_story(); }
+
   void TearDown() override {
     if (HasFailure()) {
       std::cout << story();

@@ -113,14 +113,12 @@ TEST_F(RedisDoctor, CallsAServerBadThatWaitsForReplicas) {
 }
 
 TEST_F(RedisDoctor, CallsAClusterBad) {
-  const look seen = at(redis_server({.extra = {"--cluster-enabled", "yes"}}));
+  const look seen = at(redis_server({.cluster = true}));
   EXPECT_EQ(seen.code, 1);
   EXPECT_EQ(seen.about("mode")["value"], "cluster");
   EXPECT_EQ(seen.about("rights")["verdict"], "untold");
   EXPECT_THAT(seen.about("rights")["reason"].get<std::string>(), HasSubstr("CLUSTERDOWN"));
-  EXPECT_TRUE(at(redis_server({.extra = {"--cluster-enabled", "yes"}}).url(0, "&layout=record"))
-                  .about("prefix")
-                  .is_null())
+  EXPECT_TRUE(at(redis_server({.cluster = true}).url(0, "&layout=record")).about("prefix").is_null())
       << "nothing is wrong with that";
 }
 

@@ -61,7 +61,7 @@ TEST_F(RedisToolWithPassword, ShowsAnotherProgramAsSuchAndRemovesItsLockByOrderO
 }
 
 TEST_F(RedisToolWithPassword, ALockThatIsTakenAwayEndsItsCommand) {
-  holding first(dir, here(), "x", {"--ttl", "1s"});
+  holding first(dir, here(), "x", {"--ttl", "3s"});
   ASSERT_TRUE(first.held());
   EXPECT_EQ(cremone({"release", "--force", "x"}).code, 0);
   EXPECT_EQ(first.cremone().wait().code, 76);

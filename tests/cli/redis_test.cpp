@@ -105,7 +105,7 @@ TEST_F(RedisTool, WatchTellsEachChangeInALineOfJson) {
 
 TEST_F(RedisTool, WatchOutlivesAServerThatIsSilentForAWhile) {
   process watch(cremone_words({"watch", "--json", "--interval", "20ms"}), here());
-  EXPECT_EQ(cremone({"run", "x", "--", "sleep", "0.2"}).code, 0);
+  holding first(dir, here(), "x");
   ASSERT_TRUE(wait_for([&] { return watch.out().find("\"x\"") != std::string::npos; })) << watch.err();
   server_.suspend();
   EXPECT_TRUE(wait_for([&] { return watch.err().find("still watching") != std::string::npos; }));

@@ -63,7 +63,7 @@ TEST_F(AtATerminal, CtrlZStopsTheJobAndFgContinuesIt) {
 }
 
 TEST_F(AtATerminal, AStoppedJobThatLostItsLockIsEndedAndNeverContinued) {
-  auto shell = running("echo ready; read line; echo went on", {"--ttl", "300ms"});
+  auto shell = running("echo ready; read line; echo went on", {"--ttl", "1500ms"});
   ASSERT_TRUE(shell.shows("ready"));
   shell.type("\x1a");
   EXPECT_EQ(shell.report(), "stopped " + std::to_string(SIGTSTP));

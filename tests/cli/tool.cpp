@@ -55,6 +55,11 @@ std::string told;
 
 }  // namespace
 
+void begin_story() {
+  const std::lock_guard lock(telling);
+  told.clear();
+}
+
 std::string story() {
   const std::lock_guard lock(telling);
   return told;

@@ -38,6 +38,7 @@ struct surroundings {
 
 /// What the processes of this test were and how they ended, for whoever reads of a failure.
 [[nodiscard]] std::string story();
+void begin_story();
 
 /// A process that runs. Killed when its owner goes, with its process group and those of its children.
 class process {

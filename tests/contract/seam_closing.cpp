@@ -33,6 +33,7 @@ struct all_calls {
     on.renew(batch, renewed.reply());
     on.release(end, released.reply());
     on.evict(lock, version, evicted.reply());
+    on.force(lock, owner, forced.reply());
     on.inspect(lock, inspected.reply());
     on.list(listed.reply());
   }
@@ -48,6 +49,7 @@ struct all_calls {
   pending<std::vector<answer>> renewed{"renew"};
   pending<answer> released{"release"};
   pending<answer> evicted{"evict"};
+  pending<answer> forced{"force"};
   pending<result<lock_record>> inspected{"inspect"};
   pending<result<std::vector<lock_record>>> listed{"list"};
 };
@@ -70,12 +72,14 @@ TEST_P(Answers, ComeInsideTheCallWhereTheTraitsSaySoAndElseOnAnotherThread) {
   (void)calls.renewed.get({});
   (void)calls.released.get({});
   (void)calls.evicted.get({});
+  (void)calls.forced.get({});
   (void)calls.inspected.get({});
   (void)calls.listed.get({});
   EXPECT_EQ(calls.acquired.answered_here(), here);
   EXPECT_EQ(calls.renewed.answered_here(), here);
   EXPECT_EQ(calls.released.answered_here(), here);
   EXPECT_EQ(calls.evicted.answered_here(), here);
+  EXPECT_EQ(calls.forced.answered_here(), here);
   EXPECT_EQ(calls.inspected.answered_here(), here);
   EXPECT_EQ(calls.listed.answered_here(), here);
 }
@@ -96,6 +100,8 @@ TEST_P(Closing, RefusesLaterCallsAndChangesNothing) {
   EXPECT_TRUE(std::holds_alternative<refused>(released)) << shown(released);
   const answer evicted = gone.evict(lock_, before);
   EXPECT_TRUE(std::holds_alternative<refused>(evicted)) << shown(evicted);
+  const answer forced = gone.force(lock_, ann_);
+  EXPECT_TRUE(std::holds_alternative<refused>(forced)) << shown(forced);
   EXPECT_TRUE(gone.inspect(lock_).has_error());
   EXPECT_TRUE(gone.list().has_error());
 
@@ -126,6 +132,7 @@ TEST_P(Closing, AnswersWhatIsOutstanding) {
     EXPECT_EQ(c->renewed.get({}).size(), c->batch.size());
     (void)c->released.get({});
     (void)c->evicted.get({});
+    (void)c->forced.get({});
     (void)c->inspected.get({});
     (void)c->listed.get({});
   }

@@ -118,7 +118,22 @@ TEST_P(Eviction, ByForceTakesAHoldThatWasRenewedSinceItWasSeen) {
   EXPECT_EQ(shown(there_.force(lock_, ann_)), "done");
   expect_nothing_left();
   EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 2))), "refused: lost");
+  if (like().records) {
+    EXPECT_EQ(shown(here_.try_acquire(wanting(lock_, ann_))), "refused: not_held")
+        << "an owner id is for once";
+  }
   EXPECT_GT(take(lock_, bob_).token, yes.token);
+}
+
+TEST_P(Eviction, ByForceTellsTheHeadOfTheQueue) {
+  const auto bell = std::make_shared<test::hint_counter>();
+  take(lock_, ann_);
+  enqueue(test::queueing(lock_, bob_, bell));
+  EXPECT_EQ(shown(there_.force(lock_, ann_)), "done");
+  if (like().hints) {
+    EXPECT_TRUE(test::wait_for([&] { return bell->count() > 0; }));
+  }
+  EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, bob_, bell))), "granted");
 }
 
 TEST_P(Eviction, ByForceTakesNothingFromAnyoneElse) {

@@ -189,7 +189,7 @@ TEST_F(RedisSentinel, IsFollowedWhenSomebodySwitchesOver) {
   const redis_server replica({.extra = {"--replicaof", "127.0.0.1", std::to_string(server_.port())}});
   const lone_sentinel sentinel(server_.port());
   client locks = opened(sentinel.url());
-  lease held = taken(locks, "lock", {.ttl = 5s, .wait = generous});
+  lease held = taken(locks, "lock", {.ttl = 12s, .wait = generous});
   ASSERT_TRUE(wait_for([&] {
     redis_link link(server_.port());
     (void)link.ask({"SET", "written-last", "1"});

@@ -60,7 +60,7 @@ TEST_F(Async, HandlersWithoutAnExecutorRunOnTheClientsCallbackThread) {
   EXPECT_NE(first.on, std::this_thread::get_id());
   EXPECT_EQ(first.on, second.on);
 
-  auto evicted = locks_.acquire("three", {.ttl = 300ms}).value();
+  auto evicted = locks_.acquire("three", {.ttl = 1500ms}).value();
   std::promise<std::thread::id> lost_on;
   evicted.on_lost([&](const error&) { lost_on.set_value(std::this_thread::get_id()); });
   evict_holder(locks_, "three");

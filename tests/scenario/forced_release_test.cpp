@@ -5,6 +5,7 @@
 #include "engine/asio_env.hpp"
 #include "scenario/forwarding_backend.hpp"
 #include "scenario/seam.hpp"
+#include "support/seam_words.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,11 +35,45 @@ class restless_backend final : public forwarding_backend {
   const std::shared_ptr<backend> inside_;
 };
 
-TEST(ForcedRelease, HitsAHolderThatRenewsWhenItHasBeenSeen) {
+/// Whoever holds a lock gives it back when somebody has looked at it, and another takes it.
+class passing_backend final : public forwarding_backend {
+ public:
+  explicit passing_backend(const std::shared_ptr<backend>& to) : forwarding_backend(to), inside_(to) {}
+
+  void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override {
+    inside_->inspect(name, [&](result<lock_record> seen) {
+      for (const hold_record& h : seen->holders) {
+        inside_->release({name, h.version.owner}, [](const answer&) {});
+        inside_->try_acquire(wanting(name.str(), fresh_owner()),
+                             [](const acquire_answer& a) { EXPECT_TRUE(std::holds_alternative<grant>(a)); });
+      }
+      reply(std::move(seen));
+    });
+  }
+
+ private:
+  const std::shared_ptr<backend> inside_;
+};
+
+/// A client of a store in memory that nobody else has.
+template <class Between>
+client open_through() {
   auto env = std::make_shared<detail::asio_env>();
   auto store = std::make_shared<memory::memory_backend>(env, std::make_shared<memory::store>(), "memory://");
-  auto restless = std::make_shared<restless_backend>(store);
-  const client locks = detail::access::make_client(std::make_shared<detail::engine>(env, restless));
+  return detail::access::make_client(std::make_shared<detail::engine>(env, std::make_shared<Between>(store)));
+}
+
+TEST(ForcedRelease, HitsNobodyWhoGotTheLockMeanwhile) {
+  const client locks = open_through<passing_backend>();
+  const auto held = locks.acquire("x");
+  ASSERT_TRUE(held);
+  const error no = locks.force_release("x").error();
+  EXPECT_EQ(no.code(), errc::busy) << no;
+  EXPECT_EQ(locks.inspect("x")->holders.size(), 1U);
+}
+
+TEST(ForcedRelease, HitsAHolderThatRenewsWhenItHasBeenSeen) {
+  const client locks = open_through<restless_backend>();
   const auto held = locks.acquire("x");
   ASSERT_TRUE(held);
   EXPECT_EQ(locks.force_release("x").value(), 1U);

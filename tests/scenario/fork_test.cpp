@@ -35,7 +35,8 @@ std::optional<error> thrown_by(Fn fn) {
   return std::nullopt;
 }
 
-/// Counts the calls to a store in memory that parent and child share, as they would share a server.
+/// Counts the calls of child processes to a store in memory that they share with their parent, as they would share a
+/// server. The parent renews all the while.
 class counting_backend final : public forwarding_backend {
  public:
   explicit counting_backend(std::shared_ptr<backend> to) : forwarding_backend(std::move(to)) {
@@ -52,8 +53,13 @@ class counting_backend final : public forwarding_backend {
  private:
   using counter = std::atomic<int>;
 
-  void called() noexcept override { ++*calls_; }
+  void called() noexcept override {
+    if (::getpid() != parent_) {
+      ++*calls_;
+    }
+  }
 
+  const pid_t parent_ = ::getpid();
   counter* calls_;
 };
 

@@ -22,7 +22,7 @@ using std::chrono::hours;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-constexpr acquire_options short_lived{.ttl = 300ms};  // learns within 100 ms that it was evicted
+constexpr acquire_options short_lived{.ttl = 1500ms};  // learns within 500 ms that it was evicted
 
 std::error_code code_thrown_by(const std::function<void()>& act) {
   try {

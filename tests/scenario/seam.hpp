@@ -23,8 +23,8 @@ namespace cremone::test {
   return open("memory://" + std::string(test->test_suite_name()) + "." + test->name() + suffix).value();
 }
 
-/// Removes the present holder as an observer would who thinks it dead. False if there is none. The holder learns
-/// of it with its next renewal. For stores that answer inline.
+/// Removes the present holder behind its back. False if there is none. The holder learns of it with its next renewal. For
+/// stores that answer inline.
 inline bool evict_holder(const client& locks, const lock_name& name) {
   backend& store = detail::access::engine_of(locks)->store();
   lock_record seen;
@@ -33,7 +33,7 @@ inline bool evict_holder(const client& locks, const lock_name& name) {
     return false;
   }
   bool removed = false;
-  store.evict(name, seen.holders.front().version,
+  store.force(name, seen.holders.front().version.owner,
               [&](const answer& a) { removed = std::holds_alternative<done>(a); });
   return removed;
 }

@@ -95,6 +95,9 @@ redis_server::redis_server(redis_options options) : options_(std::move(options))
   if (options_.tls) {
     tls_port_.emplace();
   }
+  if (options_.cluster) {
+    bus_port_.emplace();
+  }
   launch();
 }
 
@@ -130,6 +133,9 @@ std::vector<std::string> redis_server::arguments() const {
                                           "--tls-ca-cert-file", certificates_->pem(certificates::ca),
                                           "--tls-auth-clients", "optional"};
     words.insert(words.end(), tls.begin(), tls.end());
+  }
+  if (options_.cluster) {
+    words.insert(words.end(), {"--cluster-enabled", "yes", "--cluster-port", bus_port_->text()});
   }
   words.insert(words.end(), options_.extra.begin(), options_.extra.end());
   return words;

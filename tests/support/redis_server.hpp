@@ -41,6 +41,7 @@ class redis_link {
 struct redis_options {
   bool tls = false;                  ///< also a port that speaks TLS only, with certificates of its own
   bool clock = false;                ///< with a wall clock that the test can set
+  bool cluster = false;              ///< a node of a cluster, of which there is nothing else
   bool aof = false;                  ///< keeps its data: an append-only file, synced every second
   std::string config{};              ///< lines of a configuration file, which the server may rewrite
   std::vector<std::string> extra{};  ///< more arguments, as "--maxmemory", "10mb"
@@ -111,6 +112,7 @@ class redis_server {
   std::optional<clock_file> clock_;
   reserved_port port_;
   std::optional<reserved_port> tls_port_;
+  std::optional<reserved_port> bus_port_;  // by default a port ten thousand higher, which there may not be
   pid_t pid_ = -1;
 };
 

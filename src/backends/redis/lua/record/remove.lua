@@ -4,7 +4,7 @@
 -- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
 -- ARGV[2] the holder, ARGV[3] its version's number, ARGV[4] how long a free lock is remembered, in ms,
 -- ARGV[5] 'force' by order of a person, which is taken in quarantine too, and whatever the version's number
--- Returns {1, time} removed, {0, time} no hold has this version, {'Q', …}, {'X', …}, {'R', …} see doubt()
+-- Returns {1, time} removed, {0, time} there is no such hold, {'Q', …}, {'X', …}, {'R', …} see doubt()
 
 local floor = admitted(redis.call('GET', KEYS[1]))
 local no = (not floor or came_along) and doubt(floor)
