@@ -18,8 +18,10 @@ constexpr std::array table = {
     exit_status_row{status::os_error, "the system has no process, thread or descriptor left"},
     exit_status_row{status::io_error,
                     "the store or the output cannot be written: disk full, read-only, corrupt"},
-    exit_status_row{status::busy,
-                    "`run`: held by another (--try), or the --wait is over; -E changes this one"},
+    exit_status_row{
+        status::busy,
+        "`run`: held by another (--try), or the --wait is over; -E changes this one; `release`: it has "
+        "just passed to another holder"},
     exit_status_row{status::lost, "`run`: the lock was lost, and the command was ended or had outlived it"},
     exit_status_row{status::access_denied, "the store says no: password, permissions"},
     exit_status_row{status::misconfigured, "the set-up cannot be safe as it is"},

@@ -11,17 +11,20 @@ namespace cremone::cli {
 
 namespace {
 
-constexpr command_text text = {"release", "--force [OPTIONS] NAME",
-                               "Takes a lock away from whoever holds it. A lock is released by itself when "
-                               "its command ends, and freed when its\n"
-                               "holder dies; this is for what is left: a command that outlived its cremone, "
-                               "or a holder that must go now.\n"
-                               "A holder that is alive learns of it with its next renewal and is ended then; "
-                               "until then it works on beside the\n"
-                               "next holder, unless what it works on checks tokens.\n"
-                               "Ends with 0 when a hold was removed, with 1 when there was none.",
-                               "  cremone who deploy               look first\n"
-                               "  cremone release --force deploy"};
+constexpr command_text text = {
+    "release", "--force [OPTIONS] NAME",
+    "Takes a lock away from whoever holds it. A lock is released by itself when "
+    "its command ends, and freed when its\n"
+    "holder dies; this is for what is left: a command that outlived its cremone, "
+    "or a holder that must go now.\n"
+    "A holder that is alive learns of it with its next renewal and is ended then; "
+    "until then it works on beside the\n"
+    "next holder, unless what it works on checks tokens.\n"
+    "Ends with 0 when a hold was removed, with 1 when there was none, with 75 when the lock passed to "
+    "another holder at the\n"
+    "same moment: then nothing was done, and it is for you to say whether that one must go too.",
+    "  cremone who deploy               look first\n"
+    "  cremone release --force deploy"};
 
 std::string said(const parser& p, const std::string& store, std::size_t removed) {
   if (p.json()) {

@@ -164,9 +164,11 @@ result<std::size_t> client::force_release(const lock_name& name) const {
   if (removed == 0) {
     const auto now = inspect(name);
     return now && !now->holders.empty()
-               ? error(errc::busy, "lock '" + name.str() + "' at " + store() +
-                                       " has passed to another holder meanwhile; look who that is before "
-                                       "you take it away")
+               ? error(errc::busy,
+                       "lock '" + name.str() + "' at " + store() +
+                           " has passed to another holder meanwhile, and nothing was done; look who that is "
+                           "(cremone who " +
+                           name.str() + "), and order again if it must go too")
                : error(errc::not_held, "nobody holds lock '" + name.str() + "' at " + store());
   }
   return removed;

@@ -38,6 +38,7 @@ struct surroundings {
 
 /// What the processes of this test were and how they ended, for whoever reads of a failure.
 [[nodiscard]] std::string story();
+/// Forgets what is told so far: a test begins.
 void begin_story();
 
 /// A process that runs. Killed when its owner goes, with its process group and those of its children.

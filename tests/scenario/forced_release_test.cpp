@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A person takes a lock away from a holder that is at work, and so renews at any moment.
+// A person takes a lock away from a holder that is at work, and so renews it or gives it back at any moment.
 #include "backends/memory/backend.hpp"
 #include "engine/asio_env.hpp"
 #include "scenario/forwarding_backend.hpp"
@@ -14,18 +14,18 @@
 namespace cremone::test {
 namespace {
 
-/// Whoever holds a lock renews it each time somebody has looked at it.
-class restless_backend final : public forwarding_backend {
+/// What somebody does to a lock when another has just looked at it.
+using meddling = void (*)(backend& store, const lock_name& name, const hold_record& holder);
+
+class meddled_backend final : public forwarding_backend {
  public:
-  explicit restless_backend(const std::shared_ptr<backend>& to) : forwarding_backend(to), inside_(to) {}
+  meddled_backend(const std::shared_ptr<backend>& to, meddling what)
+      : forwarding_backend(to), inside_(to), meddle_(what) {}
 
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override {
     inside_->inspect(name, [&](result<lock_record> seen) {
-      for (const hold_record& h : seen->holders) {
-        const renewal again{&name, h.version.owner, h.version.seq + 1, h.token, h.ttl};
-        inside_->renew({&again, 1}, [](const std::vector<answer>& answers) {
-          EXPECT_TRUE(std::holds_alternative<done>(answers.at(0)));
-        });
+      for (const hold_record& holder : seen->holders) {
+        meddle_(*inside_, name, holder);
       }
       reply(std::move(seen));
     });
@@ -33,38 +33,33 @@ class restless_backend final : public forwarding_backend {
 
  private:
   const std::shared_ptr<backend> inside_;
+  const meddling meddle_;
 };
 
-/// Whoever holds a lock gives it back when somebody has looked at it, and another takes it.
-class passing_backend final : public forwarding_backend {
- public:
-  explicit passing_backend(const std::shared_ptr<backend>& to) : forwarding_backend(to), inside_(to) {}
+void renew(backend& store, const lock_name& name, const hold_record& holder) {
+  const renewal again{&name, holder.version.owner, holder.version.seq + 1, holder.token, holder.ttl};
+  store.renew({&again, 1}, [](const std::vector<answer>& answers) {
+    EXPECT_TRUE(std::holds_alternative<done>(answers.at(0)));
+  });
+}
 
-  void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override {
-    inside_->inspect(name, [&](result<lock_record> seen) {
-      for (const hold_record& h : seen->holders) {
-        inside_->release({name, h.version.owner}, [](const answer&) {});
-        inside_->try_acquire(wanting(name.str(), fresh_owner()),
-                             [](const acquire_answer& a) { EXPECT_TRUE(std::holds_alternative<grant>(a)); });
-      }
-      reply(std::move(seen));
-    });
-  }
-
- private:
-  const std::shared_ptr<backend> inside_;
-};
+void pass_on(backend& store, const lock_name& name, const hold_record& holder) {
+  store.release({name, holder.version.owner},
+                [](const answer& a) { EXPECT_TRUE(std::holds_alternative<done>(a)); });
+  store.try_acquire(wanting(name.str(), fresh_owner()),
+                    [](const acquire_answer& a) { EXPECT_TRUE(std::holds_alternative<grant>(a)); });
+}
 
 /// A client of a store in memory that nobody else has.
-template <class Between>
-client open_through() {
+client open_with(meddling what) {
   auto env = std::make_shared<detail::asio_env>();
   auto store = std::make_shared<memory::memory_backend>(env, std::make_shared<memory::store>(), "memory://");
-  return detail::access::make_client(std::make_shared<detail::engine>(env, std::make_shared<Between>(store)));
+  return detail::access::make_client(
+      std::make_shared<detail::engine>(env, std::make_shared<meddled_backend>(store, what)));
 }
 
 TEST(ForcedRelease, HitsNobodyWhoGotTheLockMeanwhile) {
-  const client locks = open_through<passing_backend>();
+  const client locks = open_with(pass_on);
   const auto held = locks.acquire("x");
   ASSERT_TRUE(held);
   const error no = locks.force_release("x").error();
@@ -73,7 +68,7 @@ TEST(ForcedRelease, HitsNobodyWhoGotTheLockMeanwhile) {
 }
 
 TEST(ForcedRelease, HitsAHolderThatRenewsWhenItHasBeenSeen) {
-  const client locks = open_through<restless_backend>();
+  const client locks = open_with(renew);
   const auto held = locks.acquire("x");
   ASSERT_TRUE(held);
   EXPECT_EQ(locks.force_release("x").value(), 1U);
