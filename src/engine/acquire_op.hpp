@@ -25,6 +25,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   void hint() noexcept override;
   void next() noexcept override;
   void cancel(error why);
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
  private:
   /// At most one of each can be waiting: the machine has one request under way, and hints and ticks add up.
@@ -63,6 +64,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   [[nodiscard]] instant now() { return engine_->outside().now(); }
 
   const std::shared_ptr<engine> engine_;
+  const std::uint64_t number_ = engine_->next_number();
 
   std::mutex mutex_;
   bool draining_ = false;

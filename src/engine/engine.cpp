@@ -28,9 +28,9 @@ bool knows(const traits& t, mode m) noexcept {
 
 }  // namespace
 
-engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen,
-               std::shared_ptr<const event_hub> events)
-    : me_(this_process()),
+engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_notes> seen,
+               std::shared_ptr<const event_hub> events, process_identity me)
+    : me_(std::move(me)),
       env_(std::move(e)),
       store_(std::move(store)),
       traits_(store_->describe()),
@@ -119,9 +119,9 @@ void engine::release(const lock_name& name, const owner_id& owner, std::chrono::
   {
     const std::lock_guard lock(mutex_);
     if (!given_up_) {
-      releases_.insert(op);
+      releases_.emplace(op->number(), op);
       if (op->over()) {
-        releases_.erase(op);
+        releases_.erase(op->number());
       }
       return;
     }
@@ -159,23 +159,23 @@ void engine::finished() noexcept {
 void engine::finished(const std::shared_ptr<release_op>& op) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    releases_.erase(op);
+    releases_.erase(op->number());
   }
   finished();
 }
 
 bool engine::register_waiting(const std::shared_ptr<acquire_op>& op) {
   const std::lock_guard lock(mutex_);
-  return !closed_ && waiting_.insert(op).second;
+  return !closed_ && waiting_.emplace(op->number(), op).second;
 }
 
 void engine::unregister_waiting(const std::shared_ptr<acquire_op>& op) noexcept {
   const std::lock_guard lock(mutex_);
-  waiting_.erase(op);
+  waiting_.erase(op->number());
 }
 
-void engine::close() noexcept {
-  std::set<std::shared_ptr<acquire_op>> waiting;
+void engine::close(std::chrono::milliseconds grace) noexcept {
+  decltype(waiting_) waiting;
   {
     const std::lock_guard lock(mutex_);
     if (closed_.exchange(true)) {
@@ -184,11 +184,11 @@ void engine::close() noexcept {
     waiting = waiting_;
   }
   holders_.closing();
-  for (const auto& op : waiting) {
+  for (const auto& [number, op] : waiting) {
     op->cancel(client_closed());
   }
   for (const auto& h : leases_->close()) {
-    release(h->name, h->owner, close_grace, [](const result<void>&) {});
+    release(h->name, h->owner, grace, [](const result<void>&) {});
   }
   if (sweeper_ && seen_open_) {
     ++under_way_;
@@ -197,20 +197,20 @@ void engine::close() noexcept {
 
   {
     std::unique_lock lock(mutex_);
-    quiet_.wait_for(lock, close_grace, [&] { return under_way_ == 0; });
+    quiet_.wait_for(lock, grace, [&] { return under_way_ == 0; });
   }
   holders_.leave_the_rest(env_->now());
   store_->close();
   env_->stop();
 
   // Whatever the store made of them, their callers get an answer.
-  std::set<std::shared_ptr<release_op>> unanswered;
+  decltype(releases_) unanswered;
   {
     const std::lock_guard lock(mutex_);
     given_up_ = true;
     unanswered.swap(releases_);
   }
-  for (const auto& op : unanswered) {
+  for (const auto& [number, op] : unanswered) {
     op->give_up();
   }
 }

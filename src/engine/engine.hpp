@@ -20,9 +20,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 
 namespace cremone::detail {
 
@@ -38,9 +39,10 @@ class engine : public std::enable_shared_from_this<engine> {
   /// How long close() waits for the store to answer what is outstanding.
   static constexpr std::chrono::milliseconds close_grace{1000};
 
-  /// `seen`: where what is seen of holders outlives this process; null: nowhere.
-  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_file> seen = nullptr,
-         std::shared_ptr<const event_hub> events = std::make_shared<const event_hub>());
+  /// `seen`: where what is seen of holders outlives this process; null: nowhere. `me`: what others are shown of it.
+  engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_notes> seen = nullptr,
+         std::shared_ptr<const event_hub> events = std::make_shared<const event_hub>(),
+         process_identity me = this_process());
 
   /// False in a forked child, which must touch nothing. Checked before any mutex.
   [[nodiscard]] bool at_home() const noexcept { return stamp_ == process_stamp(); }
@@ -61,7 +63,8 @@ class engine : public std::enable_shared_from_this<engine> {
   /// Gives one handle of a hold back; the last one releases it.
   void end_handle(const std::shared_ptr<hold>& h, callback<void(result<void>)> done);
 
-  void close() noexcept;
+  /// Waits at most `grace` on the system's own clock for answers that are outstanding.
+  void close(std::chrono::milliseconds grace = close_grace) noexcept;
 
   // For the operations.
   [[nodiscard]] env& outside() noexcept { return *env_; }
@@ -72,6 +75,8 @@ class engine : public std::enable_shared_from_this<engine> {
   [[nodiscard]] lookout& holders() noexcept { return holders_; }
   [[nodiscard]] std::chrono::nanoseconds phase() const noexcept { return phase_; }
   [[nodiscard]] owner_id fresh_owner() noexcept;
+  /// Of an operation, in the order in which they began.
+  [[nodiscard]] std::uint64_t next_number() noexcept { return ++numbers_; }
   [[nodiscard]] bool closed() const noexcept { return closed_; }
 
   /// Says how long it still takes; whoever asks has seen it from now on.
@@ -124,12 +129,14 @@ class engine : public std::enable_shared_from_this<engine> {
   const std::shared_ptr<sweeper> sweeper_;  // null where nothing needs to be swept
 
   std::atomic<bool> closed_ = false;
+  std::atomic<std::uint64_t> numbers_ = 0;
   std::atomic<std::size_t> under_way_ = 0;  // acquisitions and releases
 
   std::mutex mutex_;
   std::condition_variable quiet_;
-  std::set<std::shared_ptr<acquire_op>> waiting_;
-  std::set<std::shared_ptr<release_op>> releases_;  // those that have to wait: their timers reach them weakly
+  // In the order in which they began, so that a simulated close() does the same each time.
+  std::map<std::uint64_t, std::shared_ptr<acquire_op>> waiting_;
+  std::map<std::uint64_t, std::shared_ptr<release_op>> releases_;  // those that have to wait: their timers reach them weakly
   bool given_up_ = false;                           // no release waits any more
 };
 

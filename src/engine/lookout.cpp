@@ -13,7 +13,7 @@ namespace cremone::detail {
 
 static_assert(core::complete_below == rejection::max_reported_holders);
 
-lookout::lookout(const traits& store, std::unique_ptr<seen_file> file)
+lookout::lookout(const traits& store, std::unique_ptr<seen_notes> file)
     : table_(store.drift_ppm),
       file_(store.observed_takeover && !store.identity.empty() ? std::move(file) : nullptr),
       store_(store.identity) {}

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/observation.hpp"
-#include "engine/seen_file.hpp"
+#include "engine/seen_notes.hpp"
 
 #include <cremone/backend.hpp>
 #include <cremone/record.hpp>
@@ -29,7 +29,7 @@ class lookout {
   static constexpr std::chrono::seconds least_pause{1};
 
   /// `file` may be null: then all is forgotten with the process, as it is where the store has no identity.
-  lookout(const traits& store, std::unique_ptr<seen_file> file);
+  lookout(const traits& store, std::unique_ptr<seen_notes> file);
 
   /// Calls `fn` with the table.
   template <class F>
@@ -71,7 +71,7 @@ class lookout {
   core::observations table_;
 
   std::mutex file_mutex_;  // taken before the other where both are needed
-  std::unique_ptr<seen_file> file_;
+  std::unique_ptr<seen_notes> file_;
   const std::string store_;
   std::set<lock_name> unwritten_;  // locks of which more was seen than the file has
   instant last_try_ = instant::min();

@@ -27,6 +27,7 @@ class release_op : public std::enable_shared_from_this<release_op> {
   void give_up();
 
   [[nodiscard]] bool over() const noexcept { return over_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
  private:
   void send();
@@ -35,6 +36,7 @@ class release_op : public std::enable_shared_from_this<release_op> {
   void finish(result<void> outcome);
 
   const std::shared_ptr<engine> engine_;
+  const std::uint64_t number_ = engine_->next_number();
   const release_request request_;
   core::release machine_;
   callback<void(result<void>)> done_;

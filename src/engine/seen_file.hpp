@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/sighting.hpp"
+#include "engine/seen_notes.hpp"
 
 #include <cremone/types.hpp>
 
@@ -22,7 +23,7 @@ namespace cremone::detail {
 [[nodiscard]] std::string clock_identity();
 
 /// Threads: one at a time.
-class seen_file {
+class seen_file final : public seen_notes {
  public:
   /// In the state directory, on this machine's clock; both are looked for when first needed.
   seen_file() = default;
@@ -31,17 +32,17 @@ class seen_file {
   seen_file(std::string directory, std::string clock)
       : place_(place{std::move(directory), std::move(clock)}) {}
 
-  [[nodiscard]] const std::string& clock() { return where().clock; }
+  [[nodiscard]] const std::string& clock() override { return where().clock; }
 
   /// What it says now. Read again only when it has changed.
-  [[nodiscard]] std::span<const core::sighting> look();
+  [[nodiscard]] std::span<const core::sighting> look() override;
 
   /// What it said when last looked at.
-  [[nodiscard]] std::span<const core::sighting> known() const noexcept { return known_; }
+  [[nodiscard]] std::span<const core::sighting> known() const noexcept override { return known_; }
 
   /// Puts into it what `ours` adds, with what others have written meanwhile: by renaming a new file over it, under a
   /// lock. False if that could not be done at once; nothing has changed then.
-  [[nodiscard]] bool add(const core::vantage& from, core::seen_holds ours, instant now);
+  [[nodiscard]] bool add(const core::vantage& from, core::seen_holds ours, instant now) override;
 
  private:
   struct place {

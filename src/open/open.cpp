@@ -9,6 +9,7 @@
 #include "base/url.hpp"
 #include "engine/asio_env.hpp"
 #include "engine/engine.hpp"
+#include "engine/seen_file.hpp"
 
 #ifdef CREMONE_WITH_MEMORY
 #include "backends/memory/backend.hpp"
