@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened in a schedule, and the judges: who held which lock when by its own clock, in which order tokens came, what the
+// resource saw. They look from outside, with the world's time; nothing that is judged can see them.
+#pragma once
+
+#include "sim/process.hpp"
+#include "sim/resource.hpp"
+#include "sim/schedule.hpp"
+#include "sim/trace.hpp"
+#include "sim/world.hpp"
+
+#include <cremone/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cremone::detail {
+class hold;
+}
+
+namespace cremone::sim {
+
+class history {
+ public:
+  /// `records`: the store promises tokens that outlive its memory.
+  history(const world& of, const trace& told, bool records, schedule_result& into)
+      : world_(of), trace_(told), records_(records), result_(into) {}
+  ~history();
+  history(const history&) = delete;
+  history& operator=(const history&) = delete;
+
+  /// A lease came to whoever asked for it at `started`. Returns its number.
+  std::size_t acquired(const process& by, std::shared_ptr<detail::hold> lease, moment started);
+
+  /// Its user has given it back, or has heard that it is lost.
+  void ended(std::size_t number);
+
+  /// All of a process that was killed.
+  void killed(const process& by);
+
+  /// After each step: is any lock held twice, each by its holder's own clock?
+  void look();
+
+  void wrote(const resource::outcome& o) noexcept {
+    result_.writes += o.accepted ? 1U : 0U;
+    result_.refused_writes += o.accepted ? 0U : 1U;
+    result_.lost_without_fence += o.lost_another_unfenced ? 1U : 0U;
+  }
+
+  void struck(fault f) { ++result_.faults[static_cast<std::size_t>(f)]; }
+  void violated(violation_kind kind, std::string what);
+
+  /// Something was forgotten, or a clock was set back: from then on tokens rest on clocks.
+  void forgot() noexcept { forgot_ = true; }
+  void clock_went_back() noexcept { went_back_ = true; }
+  void rates_without_bound() noexcept { unbounded_ = true; }
+
+  /// Sums up.
+  void finish();
+
+  [[nodiscard]] schedule_result& result() noexcept { return result_; }
+  [[nodiscard]] resource& of(const lock_name& name) { return resources_[name.str()]; }
+
+ private:
+  struct holding {
+    std::size_t number;
+    const process* by;
+    std::shared_ptr<detail::hold> lease;
+  };
+  /// The highest token among those that had come by then.
+  struct mark {
+    moment decided;
+    std::uint64_t highest;
+  };
+  struct tokens {
+    std::set<std::uint64_t> seen;
+    std::vector<mark> marks;
+  };
+
+  [[nodiscard]] bool tokens_rest_on_clocks() const;
+  void check_token(const std::string& name, std::uint64_t token, moment started, const std::string& who);
+
+  const world& world_;
+  const trace& trace_;
+  const bool records_;
+  schedule_result& result_;
+  std::vector<holding> open_;
+  std::size_t numbers_ = 0;
+  std::set<std::pair<std::size_t, std::size_t>> told_;  // pairs that were seen together already
+  std::map<std::string, tokens> tokens_;
+  std::map<std::string, resource> resources_;
+  bool forgot_ = false;
+  bool went_back_ = false;
+  bool unbounded_ = false;
+};
+
+}  // namespace cremone::sim

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/redis_guard.hpp"
+
+#include "base/reading.hpp"
+
+#include <utility>
+
+namespace cremone::sim {
+
+namespace {
+
+constexpr std::string_view boot_key = "s:boot";
+constexpr std::string_view count_keys = "s:count:";
+constexpr std::string_view lock_keys = "s:lock:";
+
+/// EVALSHA or EVAL, the script, the number of keys, the keys, the arguments.
+bool runs_script(std::span<const std::string_view> words, std::string_view keys, std::size_t size) {
+  return words.size() == size && (words[0] == "EVALSHA" || words[0] == "EVAL") && words[2] == keys;
+}
+bool is_grant(std::span<const std::string_view> words) { return runs_script(words, "5", 17); }
+bool is_removal(std::span<const std::string_view> words) { return runs_script(words, "5", 14); }
+
+/// Where nothing but this goes wrong, everybody is served in turn.
+bool excuses_nobody(fault_set mix) { return mix.remove(fault::drift).remove(fault::set_back).empty(); }
+
+/// "<owner> <seq>" of the hold in a record; empty if it is free.
+std::string version_in(std::string_view record) {
+  const std::size_t line = record.find('\n');
+  if (line == std::string_view::npos) {
+    return {};
+  }
+  std::string_view hold = record.substr(line + 1);
+  const std::string_view owner = cut(hold, ' ');
+  const std::string_view seq = cut(hold, ' ');
+  return owner.empty() ? std::string() : std::string(owner) + " " + std::string(seq);
+}
+
+/// No token at or below it will be given.
+std::uint64_t floor_in(std::string_view record) {
+  return record.size() < 20 ? 0 : whole_number<std::uint64_t>(record.substr(4, 16)).value_or(0);
+}
+
+}  // namespace
+
+redis_guard::redis_guard(const plan& p, history& facts, std::string node)
+    : records_(p.store == store_kind::record),
+      in_order_(excuses_nobody(p.mix)),
+      facts_(facts),
+      node_(std::move(node)) {}
+
+void redis_guard::carried_out(std::span<const std::string_view> words, std::string_view reply,
+                              const std::vector<std::string>& changed, const keyspace& keys,
+                              std::string_view run_id) {
+  if (!records_) {
+    return;
+  }
+  for (const std::string& key : changed) {
+    if (key.starts_with(count_keys)) {
+      check_counter(key, keys);
+    } else if (key.starts_with(lock_keys)) {
+      check_lock(key, keys);
+    } else if (key == boot_key) {
+      const std::string* marker = keys.text(key);
+      facts_.result().quarantines += marker != nullptr && marker->starts_with("Q") ? 1U : 0U;
+    }
+  }
+  if (is_grant(words) && reply.starts_with("*4\r\n:1\r\n")) {
+    check_grant(words, reply, keys, run_id);
+  }
+  if (is_removal(words) && reply.starts_with("*2\r\n:1\r\n")) {
+    ++facts_.result().evictions;
+  }
+}
+
+void redis_guard::check_grant(std::span<const std::string_view> words, std::string_view reply,
+                              const keyspace& keys, std::string_view run_id) {
+  const std::string* marker = keys.text(std::string(boot_key));
+  if (marker == nullptr || !marker->starts_with("A " + std::string(run_id) + ".")) {
+    facts_.violated(violation_kind::structure, node_ + " gave out a lock in quarantine; its marker: " +
+                                                   (marker == nullptr ? "none" : *marker));
+  }
+  if (!in_order_) {
+    return;
+  }
+  std::string_view rest = reply;
+  std::string_view ticket;
+  while (!rest.empty()) {  // the last line
+    ticket = cut(rest, '\n');
+  }
+  const std::string_view lock = words[5];
+  if (const auto last = tickets_.find(lock); last != tickets_.end() && ticket <= last->second) {
+    facts_.violated(violation_kind::order,
+                    node_ + " served a waiter of " + std::string(lock) + " out of turn");
+  }
+  tickets_.insert_or_assign(std::string(lock), std::string(ticket));
+}
+
+void redis_guard::check_counter(const std::string& key, const keyspace& keys) {
+  const std::string* text = keys.text(key);
+  const std::uint64_t now = text == nullptr ? 0 : whole_number<std::uint64_t>(*text).value_or(0);
+  std::uint64_t& last = counters_[key];
+  if (now < last) {
+    facts_.violated(violation_kind::structure, node_ + ": the counter " + key + " fell from " +
+                                                   std::to_string(last) + " to " + std::to_string(now));
+  }
+  last = now;
+}
+
+void redis_guard::check_lock(const std::string& key, const keyspace& keys) {
+  const std::string* record = keys.text(key);
+  if (record == nullptr) {
+    counters_.erase(key);
+    versions_.erase(key);
+    return;
+  }
+  // A record that was forgotten in time begins at 0; the bucket's counter goes on for it.
+  std::uint64_t& last = counters_[key];
+  const std::uint64_t now = floor_in(*record);
+  if (now < last && now != 0) {
+    facts_.violated(violation_kind::structure, node_ + ": the floor of " + key + " fell from " +
+                                                   std::to_string(last) + " to " + std::to_string(now));
+  }
+  last = now;
+  std::string version = version_in(*record);
+  std::string& stood = versions_[key];
+  if (version != stood && !version.empty() && !ever_[key].insert(version).second) {
+    facts_.violated(violation_kind::structure, node_ + ": version " + version + " of " + key + " came back");
+  }
+  stood = std::move(version);
+}
+
+void redis_guard::begins_with(const keyspace& keys) {
+  counters_.clear();
+  versions_.clear();
+  for (const auto& [key, seen] : ever_) {
+    const std::string* record = keys.text(key);
+    versions_[key] = record == nullptr ? std::string() : version_in(*record);
+  }
+}
+
+}  // namespace cremone::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a node that keeps records must never do, whatever happens to it: give a lock out while it may have forgotten, let a counter
+// fall, bring a version back, or serve a later waiter before an earlier one where nothing excuses it. Looks at each command, at its
+// answer and at the keys that it changed. Only for the layout `record`; counts for all.
+#pragma once
+
+#include "sim/history.hpp"
+#include "sim/plan.hpp"
+#include "sim/redis/keyspace.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cremone::sim {
+
+class redis_guard {
+ public:
+  redis_guard(const plan& p, history& facts, std::string node);
+
+  void carried_out(std::span<const std::string_view> words, std::string_view reply,
+                   const std::vector<std::string>& changed, const keyspace& keys, std::string_view run_id);
+
+  /// The node has come back with these keys, perhaps fewer than it had: what it knows begins anew. What was seen does not.
+  void begins_with(const keyspace& keys);
+
+ private:
+  void check_grant(std::span<const std::string_view> words, std::string_view reply, const keyspace& keys,
+                   std::string_view run_id);
+  void check_counter(const std::string& key, const keyspace& keys);
+  void check_lock(const std::string& key, const keyspace& keys);
+
+  const bool records_;
+  const bool in_order_;  // nothing excuses who is overtaken
+  history& facts_;
+  const std::string node_;
+  std::map<std::string, std::uint64_t> counters_;            // of this life
+  std::map<std::string, std::string> versions_;              // that stand there, by lock
+  std::map<std::string, std::set<std::string>> ever_;        // versions, by lock
+  std::map<std::string, std::string, std::less<>> tickets_;  // of the last grant, by lock
+};
+
+}  // namespace cremone::sim

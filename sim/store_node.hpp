@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A node that keeps locks, as misfortune sees it.
+#pragma once
+
+#include "sim/faults.hpp"
+#include "sim/network.hpp"
+
+#include <chrono>
+
+namespace cremone::sim {
+
+class store_node : public node {
+ public:
+  using node::node;
+
+  /// Ends at once, and comes back after a while: fault::restart, tail or amnesia.
+  virtual void end(fault how, moment down_for) = 0;
+
+  /// Somebody empties it.
+  virtual void empty() = 0;
+
+  virtual void set_wall(std::chrono::microseconds by) = 0;
+
+  /// Comes back now if it is down, and goes on if it was stopped.
+  virtual void heal() = 0;
+};
+
+}  // namespace cremone::sim
