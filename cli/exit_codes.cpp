@@ -11,7 +11,7 @@ constexpr std::array table = {
     exit_status_row{status::done, "done; for `who`: the lock is held"},
     exit_status_row{status::nothing_held,
                     "`who`: the lock is free; `release`: nobody held it; `doctor`: something is "
-                    "bad; `quarantine`: a server is in it"},
+                    "bad; `quarantine`: a server is in it; `sim`: a promise was broken"},
     exit_status_row{status::usage, "the command line, or a name or value in it, is wrong"},
     exit_status_row{status::unreachable, "the store cannot be reached; nothing was done"},
     exit_status_row{status::unsupported, "this store, build or system cannot do that"},

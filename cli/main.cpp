@@ -35,6 +35,10 @@ constexpr std::array commands = {
     command{"release", release_command, "take a lock away from its holder, with --force"},
     command{"doctor", doctor_command, "is this store a good place for locks?"},
     command{"quarantine", quarantine_command, "does a server that restarted give out locks again?"},
+#ifdef CREMONE_WITH_SIM
+    command{"sim", sim_command,
+            "the locks in a simulated world where everything goes wrong; no store is touched"},
+#endif
 };
 
 std::string help_text() {
@@ -106,7 +110,11 @@ outcome help_about(const std::vector<std::string>& words) {
   if (words.front() == "exit-codes") {
     return say(exit_status_help());
   }
-  return run_named(words.front(), {.words = {"--help"}});
+  arguments asked{.words = {"--help"}};
+  if (words.size() > 1 && !words[1].starts_with('-')) {
+    asked.words.push_back(words[1]);  // `help sim swarm`
+  }
+  return run_named(words.front(), asked);
 }
 
 outcome without_command(const std::vector<std::string>& words) {

@@ -54,6 +54,9 @@ parser::parser(const command_text& text) : app_(std::make_unique<CLI::App>()), t
   app_->formatter(std::make_shared<teaching_formatter>(text));
   app_->allow_extras();
   app_->set_help_flag("-h,--help", "show this text");
+  if (!text.of_a_store) {
+    return;
+  }
   app_->add_option(
           "--url", url_,
           "the store; else $CREMONE_URL, else the SQLite file of this user. Better no password in it: "
@@ -85,6 +88,10 @@ void parser::add_json() { app_->add_flag("--json", json_, "print JSON, for progr
 void parser::add_name() {
   wants_name_ = true;
   app_->add_option("name", name_, "the lock");
+}
+
+void parser::add_word(const std::string& value, std::string& to, const std::string& about) {
+  app_->add_option(value, to, about);
 }
 
 void parser::add_url() {

@@ -40,6 +40,7 @@ struct command_text {
   std::string_view usage;  ///< what follows "cremone NAME "
   std::string_view about;
   std::string_view examples;
+  bool of_a_store = true;  ///< else it has neither --url nor --verbose
 };
 
 /// Threads: one. What was bound to an option must outlive it. CLI11 itself is known to the .cpp alone: it takes a compiler
@@ -60,6 +61,8 @@ class parser {
   void add_json();
   /// The lock's name, which must be there: parse() sees to it.
   void add_name();
+  /// A word that is no option, and may be missing: was_given(value) says so.
+  void add_word(const std::string& value, std::string& to, const std::string& about);
   /// The store's URL may stand as a word of its own, instead of --url.
   void add_url();
 
@@ -69,7 +72,7 @@ class parser {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
-  /// Every command has --verbose.
+  /// Every command of a store has --verbose.
   [[nodiscard]] bool verbose() const noexcept { return verbose_; }
 
   // After parse(), of an option that was added. `option`: one of its names.

@@ -151,6 +151,20 @@ TEST(TreeRules, TheToolIsAUserOfTheLibrary) {
   }
 }
 
+TEST(TreeRules, OnlyTheToolsSimulationsKnowTheSimulatorAndOnlyItsFace) {
+  for (const auto* const include :
+       {"\"sim/schedule.hpp\"", "\"sim/swarm.hpp\"", "\"sim/faults.hpp\"", "\"sim/redis/lua.hpp\""}) {
+    EXPECT_EQ(broken_by_include("cli/sim_swarm.cpp", include), kept) << include;
+    EXPECT_EQ(broken_by_include("cli/run.cpp", include), direction) << include;
+    EXPECT_EQ(broken_by_include("src/engine/engine.cpp", include), direction) << include;
+  }
+  for (const auto* const include :
+       {"\"sim/random.hpp\"", "\"sim/redis/node.hpp\"", "<cremone/backend.hpp>"}) {
+    EXPECT_EQ(broken_by_include("cli/sim_swarm.cpp", include), direction) << include;
+  }
+  EXPECT_EQ(broken_by_include("cli/sim.cpp", "\"cli/output.hpp\""), kept);
+}
+
 TEST(TreeRules, AFolderWithoutARowIsRefused) {
   EXPECT_EQ(broken("src/elsewhere/file.cpp", ""), direction);
   EXPECT_EQ(broken("src/file.cpp", ""), direction);
