@@ -49,11 +49,8 @@ class both_servers {
   void listen(const std::vector<std::string>& words);
   /// What that has heard since it was last asked for must be the same.
   void compare_heard();
-  /// All keys, values and ends must be the same.
-  void compare_keys();
-  /// How often each command has run since the beginning must be the same. To be asked for before compare_keys(), which runs some
-  /// itself.
-  void compare_counts();
+  /// All keys, values and ends must be the same, and how often each command has run since this was last asked for.
+  void compare();
   /// Empties both.
   void start_over(std::uint64_t seed);
 
@@ -67,6 +64,7 @@ class both_servers {
   std::vector<resp> say(std::uint64_t connection, const std::vector<std::string>& words);
   void expect_changes_noted(const sim::keyspace::map& before);
   [[nodiscard]] sim::keyspace real_keys();
+  void compare_counts();
 
   redis_server real_;
   redis_link link_;

@@ -144,8 +144,7 @@ TEST(SimulatedRedis, AnswersRandomCommandsAsTheRealOne) {
       both.ask(drawn(choose));
       pass_time(both, choose);
     }
-    both.compare_counts();
-    both.compare_keys();
+    both.compare();
   }
 }
 
@@ -167,8 +166,7 @@ TEST(SimulatedRedis, RunsRandomCommandsFromScriptsAsTheRealOne) {
       both.ask(wrapped(choose.one_of(scripts), drawn(choose)));
       pass_time(both, choose);
     }
-    both.compare_counts();
-    both.compare_keys();
+    both.compare();
   }
 }
 
@@ -283,7 +281,7 @@ TEST(SimulatedRedis, TreatsValuesAndErrorsOfScriptsAsTheRealOne) {
         "return coroutine.wrap(function() return redis.call('TYPE', 'h') end)()"}) {
     both.ask({"EVAL", script, "0"});
   }
-  both.compare_keys();
+  both.compare();
 }
 
 TEST(SimulatedRedis, RefusesNonsenseAsTheRealOne) {
