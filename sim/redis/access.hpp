@@ -6,7 +6,9 @@
 
 #include "sim/redis/state.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 

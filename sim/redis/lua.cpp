@@ -244,7 +244,8 @@ void lua::engine::make_globals() {
     lua_call(l_, 0, 0);
   }
   lua_pushvalue(l_, LUA_GLOBALSINDEX);
-  for (const char* const name : {"dofile", "loadfile", "print", "newproxy", "collectgarbage", "gcinfo"}) {
+  for (const char* const name :
+       {"dofile", "loadfile", "print", "newproxy", "collectgarbage", "gcinfo", "getfenv", "setfenv"}) {
     lua_pushnil(l_);
     lua_setfield(l_, -2, name);
   }
@@ -401,8 +402,7 @@ lua::handle lua::compile(std::string_view text, const std::string& sha, std::str
     return nullptr;
   }
   lua_State* const l = engine_->state();
-  const std::string program = "return function() " + std::string(text) + "\nend";
-  if (luaL_loadbuffer(l, program.data(), program.size(), "@user_script") != 0 || lua_pcall(l, 0, 1, 0) != 0) {
+  if (luaL_loadbuffer(l, text.data(), text.size(), "@user_script") != 0) {
     error = "ERR Error compiling script (new function): " + std::string(text_at(l, -1));
     lua_settop(l, 0);
     return nullptr;

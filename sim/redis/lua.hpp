@@ -3,7 +3,8 @@
 // Lua 5.1 as Redis 7.0 offers it to scripts: which functions there are, what becomes of errors, and how values turn into
 // replies and back. It decides nothing about commands: redis.call asks a host. Nothing of one call is left for the next.
 //
-// Not there: cjson, cmsgpack, struct, bit, collectgarbage, RESP3. A library's table cannot be walked through with pairs().
+// Not there: cjson, cmsgpack, struct, bit, collectgarbage, gcinfo, flags of scripts but allow-oom, RESP3. A library's table cannot
+// be walked through with pairs(). math.random begins anew with each script.
 #pragma once
 
 #include <cstddef>

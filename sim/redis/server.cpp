@@ -4,6 +4,7 @@
 #include "sim/redis/commands.hpp"
 #include "sim/redis/state.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace cremone::sim {

@@ -21,7 +21,8 @@ struct bound {
 std::optional<bound> bound_in(std::string_view text) {
   bound b;
   b.open = text.starts_with('(');
-  const auto score = score_in(text.substr(b.open ? 1 : 0));
+  const std::string_view number = text.substr(b.open ? 1 : 0);
+  const auto score = number.empty() ? 0 : score_in(number);  // where there is nothing, Redis reads 0
   if (!score) {
     return std::nullopt;
   }
@@ -104,7 +105,7 @@ bool read_scores(request& r, std::size_t from, std::vector<double>& out) {
       append_error(r.out, not_a_float);
       return false;
     }
-    out.push_back(*score);
+    out.push_back(*score + 0.0);  // small sets of Redis know no -0
   }
   return true;
 }

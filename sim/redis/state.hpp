@@ -10,6 +10,7 @@
 
 #include <cremone/types.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>

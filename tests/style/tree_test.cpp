@@ -124,6 +124,18 @@ TEST(TreeRules, ABackendKnowsTheSeamAndItsOwnFolder) {
   }
 }
 
+TEST(TreeRules, OnlyAFewFilesOfTheSimulatorKnowLua) {
+  for (const auto* const file : {"sim/redis/lua.cpp", "sim/redis/lua_values.hpp"}) {
+    EXPECT_EQ(broken_by_include(file, "<lua5.1/lua.hpp>"), kept) << file;
+    EXPECT_EQ(broken_by_include(file, "\"engine/engine.hpp\""), direction) << file;
+  }
+  EXPECT_EQ(broken_by_include("sim/redis/server.cpp", "<lua5.1/lua.hpp>"), direction);
+  for (const auto* const include :
+       {"\"sim/redis/server.hpp\"", "\"backends/redis/digest.hpp\"", "<cremone/types.hpp>", "<vector>"}) {
+    EXPECT_EQ(broken_by_include("sim/world.cpp", include), kept) << include;
+  }
+}
+
 TEST(TreeRules, ABackendMayNotIncludeAnotherBackend) {
   EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/redis/resp.hpp\""), kept);
   EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/memory/memory.hpp\""), direction);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Preloaded into a redis-server, and into nothing else: its wall clock, and only that, is off by as many microseconds as
-// a small file says, which the test keeps mapped. The monotonic clock goes on as it was, as when somebody sets the clock
+// a small file says, which the test keeps mapped, or stands still where the file says so. The monotonic clock goes on as it was, as when somebody sets the clock
 // of a real machine. libfaketime is for the same, but under it a Redis with jemalloc hangs at its start, in recursive calls
 // of clock_gettime. Here the kernel is asked directly, so that nothing is called that could call back.
 #include <fcntl.h>
@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-const std::int64_t* offset = nullptr;  // in microseconds; none while the process is still being set up
+// In microseconds: by how much it is off, and where it stands still if that is not 0. None while the process is still being set
+// up.
+const std::int64_t* offset = nullptr;
 
 __attribute__((constructor)) void find_offset() {
   const char* const path = std::getenv("CREMONE_TEST_CLOCK");
@@ -26,7 +28,7 @@ __attribute__((constructor)) void find_offset() {
   if (file < 0) {
     ::_exit(112);  // a server whose clock cannot be set must not pass for one whose clock was
   }
-  void* const seen = ::mmap(nullptr, sizeof(*offset), PROT_READ, MAP_SHARED, file, 0);
+  void* const seen = ::mmap(nullptr, 2 * sizeof(*offset), PROT_READ, MAP_SHARED, file, 0);
   if (seen == MAP_FAILED) {
     ::_exit(112);
   }
@@ -38,8 +40,10 @@ int read_clock(clockid_t which, timespec& out) {
   const long failed = ::syscall(SYS_clock_gettime, which, &out);
   const bool wall = which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE;
   if (failed == 0 && wall && offset != nullptr) {
+    const std::int64_t frozen = __atomic_load_n(offset + 1, __ATOMIC_RELAXED);
     const std::int64_t moved =
-        out.tv_sec * second + out.tv_nsec + __atomic_load_n(offset, __ATOMIC_RELAXED) * 1000;
+        frozen != 0 ? frozen * 1000
+                    : out.tv_sec * second + out.tv_nsec + __atomic_load_n(offset, __ATOMIC_RELAXED) * 1000;
     out = {.tv_sec = moved / second, .tv_nsec = moved % second};
   }
   return static_cast<int>(failed);

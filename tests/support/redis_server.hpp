@@ -82,6 +82,9 @@ class redis_server {
   /// How far the wall clock is ahead of ours, from now on and through restarts. For a server with `clock`.
   void set_clock(std::chrono::milliseconds offset) const { clock_.value().set(offset); }
 
+  /// It stands still at this moment since the epoch, until it is set to another one.
+  void freeze_clock(std::chrono::microseconds at) const { clock_.value().freeze(at); }
+
   void suspend() const;
   void resume() const;
   /// Without a chance to say goodbye.
