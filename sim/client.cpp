@@ -133,6 +133,7 @@ void client_machine::heal() {
   if (!running()) {
     return boot();
   }
+  process_->leave_alone();
   process_->thread().go_on();
   for (const auto& w : workers_) {
     process_->thread().deliver([w] { w->once_more(); });

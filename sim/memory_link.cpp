@@ -13,6 +13,7 @@ namespace cremone::sim {
 namespace {
 
 constexpr std::chrono::milliseconds longest_answer{300};
+constexpr std::chrono::milliseconds longest_connect{500};
 constexpr std::chrono::milliseconds before_next{20};
 
 error no_answer() { return {errc::outcome_unknown, "the store did not answer"}; }
@@ -148,6 +149,8 @@ class memory_link final : public backend,
 
   void connect() {
     up_ = false;
+    again_ = process_->now() + longest_connect;
+    timer_->arm(again_);
     connection_ = net_->open({.host = node_.name(), .port = 1, .path = {}, .tls = {}}, weak_from_this());
   }
 
@@ -161,8 +164,10 @@ class memory_link final : public backend,
 
   void tick() {
     const instant now = process_->now();
-    if (!connection_ && now >= again_) {
+    if (!up_ && now >= again_) {
       connect();
+    } else if (!up_) {
+      timer_->arm(again_);
     }
     const bool stalled = !calls_.empty() && calls_.begin()->second.due <= now;
     if (stalled && connection_) {

@@ -45,14 +45,14 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   p.store = options.store;
   p.mix = draw_mix(luck, options);
   const int clients = 2 + static_cast<int>(luck.below(3));
-  const int acquisitions = 8 + static_cast<int>(luck.below(25));
+  const int acquisitions = 5 + static_cast<int>(luck.below(16));
   p.clients = options.clients.value_or(clients);
   p.acquisitions = options.acquisitions.value_or(acquisitions);
   p.workers = luck.one_in(3) ? 2 : 1;
   p.names = luck.one_in(3) ? 2 : 1;
 
   // The margins for clocks that run apart are a thousandth: of a short ttl that is less than the network takes.
-  const bool long_leases = luck.one_in(4);
+  const bool long_leases = luck.one_in(8);
   p.ttl = long_leases ? luck.between(milliseconds(10'000), milliseconds(60'000))
                       : luck.mostly_short(milliseconds(100), milliseconds(3'000));
   p.max_ttl =
@@ -67,7 +67,7 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   p.between_faults = luck.mostly_short(moment(p.ttl), 40 * moment(p.ttl));
   p.preempt_one_in = 50 + luck.below(2000);
   p.longest_step = luck.mostly_short(microseconds(milliseconds(10)), microseconds(4 * p.ttl + seconds(30)));
-  p.trouble = moment(p.ttl) * 40 + moment(seconds(5));
+  p.trouble = moment(p.ttl) * (long_leases ? 12 : 40) + moment(seconds(5));
   return p;
 }
 

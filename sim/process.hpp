@@ -47,6 +47,8 @@ class process final : public env, public std::enable_shared_from_this<process> {
   [[nodiscard]] instant shown_now() const noexcept { return clock_.at(world_.now()); }
   [[nodiscard]] bool alive() const noexcept { return !strand_->killed(); }
   void kill() noexcept { strand_->kill(); }
+  /// It is not stopped in the middle of a step any more.
+  void leave_alone() noexcept { stops_.one_in = 0; }
 
  private:
   struct alarm;
@@ -56,7 +58,7 @@ class process final : public env, public std::enable_shared_from_this<process> {
   const std::string name_;
   machine_clock& clock_;  // of its machine
   dice noise_;
-  const preemption stops_;
+  preemption stops_;
   const std::shared_ptr<strand> strand_;
   moment last_user_{};
   bool stopped_ = false;
