@@ -103,8 +103,11 @@ void client_machine::end() {
   clock_.thaw(around_.time.now());
 }
 
-void client_machine::crash(moment down_for) {
+void client_machine::crash(moment down_for, bool replaced) {
   end();
+  if (replaced) {
+    notes_.clear();
+  }
   around_.time.at(around_.time.now() + down_for, [this] { boot(); });
 }
 

@@ -56,7 +56,8 @@ class client_machine {
   ~client_machine();
 
   void boot();
-  void crash(moment down_for);
+  /// `replaced`: the next program begins on a machine that has no notes.
+  void crash(moment down_for, bool replaced);
   void pause(moment span, bool clock_stands_still);
   void set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
 

@@ -41,7 +41,11 @@ class machine_clock {
     return wall_ + std::chrono::floor<std::chrono::microseconds>(scaled(m));
   }
 
-  void set_wall(std::chrono::microseconds by) noexcept { wall_ += by; }
+  void set_wall(std::chrono::microseconds by) noexcept {
+    wall_ += by;
+    ahead_ += by;
+  }
+  [[nodiscard]] std::chrono::microseconds wall_ahead() const noexcept { return ahead_; }
 
   /// It stands still from then on, as one that does not count suspend.
   void freeze(moment from) noexcept { frozen_from_ = from; }
@@ -60,6 +64,7 @@ class machine_clock {
 
   instant origin_;
   wall_time wall_;
+  std::chrono::microseconds ahead_{};
   std::int64_t ppm_;
   moment frozen_{};
   moment frozen_from_ = moment::max();

@@ -94,8 +94,12 @@ void nemesis::strike_client(fault f) {
   const moment span = some_time();
   switch (f) {
     case fault::crash:
+      if (noise_.one_in(4)) {
+        tell(f, c.name(), "killed, a new machine takes its place in " + shown(span) + " s");
+        return c.crash(span, true);
+      }
       tell(f, c.name(), "killed, another begins in " + shown(span) + " s");
-      return c.crash(span);
+      return c.crash(span, false);
     case fault::pause: tell(f, c.name(), "stopped for " + shown(span) + " s"); return c.pause(span, false);
     case fault::freeze:
       tell(f, c.name(), "stopped for " + shown(span) + " s, and its clock with it");
@@ -118,7 +122,10 @@ void nemesis::strike_node(fault f) {
       tell(f, n.name(), "stopped for " + shown(span) + " s");
       return n.thread().stop_until(around_.time.now() + span);
     case fault::jump: {
-      const auto by = noise_.between(-around_.what.longest_step, around_.what.longest_step);
+      auto by = noise_.between(-around_.what.longest_step, around_.what.longest_step);
+      if (n.wall_ahead().count() != 0 && noise_.one_in(2)) {
+        by = -n.wall_ahead();  // somebody sets it right
+      }
       tell(f, n.name(), "its wall clock is set by " + std::to_string(by.count()) + " us");
       return n.set_wall(by);
     }

@@ -36,6 +36,7 @@ class redis_node final : public store_node {
   void end(fault how, moment down_for) override;
   void empty() override;
   void set_wall(std::chrono::microseconds by) override;
+  [[nodiscard]] std::chrono::microseconds wall_ahead() const override { return clock_.wall_ahead(); }
 
   void heal() override;
 

@@ -22,6 +22,9 @@ class store_node : public node {
 
   virtual void set_wall(std::chrono::microseconds by) = 0;
 
+  /// By how much its clock on the wall is ahead, by what was done to it.
+  [[nodiscard]] virtual std::chrono::microseconds wall_ahead() const = 0;
+
   /// Comes back now if it is down, and goes on if it was stopped.
   virtual void heal() = 0;
 };

@@ -46,7 +46,8 @@ class Judges : public testing::Test {
   history facts_{world_, trace_, true, result_};
   machine_clock clock_{instant(1h), wall_time(std::chrono::seconds(1'800'000'000)), 0};
   machine_clock slow_{instant(5h), wall_time(std::chrono::seconds(1'800'000'000)), -300'000};
-  const std::shared_ptr<process> one_ = std::make_shared<process>(world_, "p1", clock_, dice(1), preemption{});
+  const std::shared_ptr<process> one_ =
+      std::make_shared<process>(world_, "p1", clock_, dice(1), preemption{});
   const std::shared_ptr<process> two_ = std::make_shared<process>(world_, "p2", slow_, dice(2), preemption{});
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a schedule is: the same for the same seed, whoever looks; another for another seed.
-#include "sim/redis/lua.hpp"
 #include "sim/schedule.hpp"
+#include "sim/redis/lua.hpp"
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,8 @@ TEST_P(EachStore, GivesEveryoneAllTheirLocksWhereNothingGoesWrong) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, EachStore, testing::Values(store_kind::record, store_kind::classic, store_kind::memory),
+INSTANTIATE_TEST_SUITE_P(Stores, EachStore,
+                         testing::Values(store_kind::record, store_kind::classic, store_kind::memory),
                          [](const auto& store) { return std::string(name_of(store.param)); });
 
 TEST(Schedule, IsAnotherForEachSeed) {

@@ -31,7 +31,9 @@ schedule_options with(store_kind store, std::string_view faults) {
   return o;
 }
 
-std::uint64_t unexpected(const swarm_totals& t, violation_kind k) { return t.unexpected[static_cast<std::size_t>(k)]; }
+std::uint64_t unexpected(const swarm_totals& t, violation_kind k) {
+  return t.unexpected[static_cast<std::size_t>(k)];
+}
 
 std::string first_failure(const swarm_totals& t) {
   if (t.failures.empty()) {
@@ -94,7 +96,8 @@ TEST(SwarmOf, ARegisterWithoutAFenceLosesWritesAndOneWithAFenceNone) {
 
 /// Exclusion rests on the rates of clocks; the order of tokens rests on nothing while nothing is forgotten.
 TEST(SwarmOf, ClocksWithoutBoundBreaksExclusionAndNeverTheOrderOfTokens) {
-  const swarm_totals t = run(1, 200 / (share > 1 ? 4 : 1), with(store_kind::record, "racing,freeze,pause,partition,jump"));
+  const swarm_totals t =
+      run(1, 200 / (share > 1 ? 4 : 1), with(store_kind::record, "racing,freeze,pause,partition,jump"));
   expect_well(t);
   EXPECT_GT(t.expected[static_cast<std::size_t>(violation_kind::exclusion)], 0U);
   EXPECT_EQ(t.expected[static_cast<std::size_t>(violation_kind::token)], 0U);

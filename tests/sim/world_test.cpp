@@ -2,11 +2,11 @@
 //
 // What the simulated world promises to those who live in it: time in order, threads that stop, clocks that run apart, bytes in
 // order or not at all.
+#include "sim/world.hpp"
 #include "sim/clock.hpp"
 #include "sim/network.hpp"
 #include "sim/process.hpp"
 #include "sim/strand.hpp"
-#include "sim/world.hpp"
 
 #include <gtest/gtest.h>
 
