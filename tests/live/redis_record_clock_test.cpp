@@ -72,6 +72,15 @@ TEST_F(RedisRecordClock, ThatIsSetBackKeepsNoFreeLockForOneWhoDoesNotCome) {
   EXPECT_TRUE(wait_for([&] { return shown(ask(here_, bob, true)) == "granted"; }));
 }
 
+TEST_F(RedisRecordClock, ThatIsSetBackGivesGreaterTokensThoughTheServerForgets) {
+  server_.set_clock(5s);
+  const grant before = granted(tried(holder_));
+  server_.set_clock(0s);
+  (void)server_.ask({"FLUSHALL"});
+  open_up();
+  EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
+}
+
 TEST_F(RedisRecordClock, ThatJumpsPassesOverOneWhoWaitsAndNotTwo) {
   (void)granted(tried(holder_));
   const owner_id ann = waiting(here_);
