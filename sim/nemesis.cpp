@@ -63,7 +63,7 @@ void nemesis::heal() {
 }
 
 moment nemesis::some_time() {
-  return noise_.mostly_short(moment(std::chrono::milliseconds(1)), around_.what.longest_pause);
+  return noise_.between(around_.what.longest_pause / 16, around_.what.longest_pause);
 }
 
 void nemesis::tell(fault f, const std::string& whom, const std::string& what) {

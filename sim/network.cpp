@@ -103,7 +103,7 @@ moment network::arrival(const std::shared_ptr<wire>& w, direction d, moment from
   moment when = from + plan_.latency + noise_.between(moment{}, plan_.jitter);
   if (!healed_) {
     if (plan_.mix.has(fault::delay) && noise_.one_in(25)) {
-      when += noise_.mostly_short(moment(std::chrono::milliseconds(1)), plan_.longest_delay);
+      when += noise_.between(plan_.longest_delay / 32, plan_.longest_delay);
       struck_(fault::delay);
     }
     if (plan_.mix.has(fault::loss) && noise_.one_in(50)) {

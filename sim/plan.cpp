@@ -36,6 +36,17 @@ fault_set draw_mix(dice& luck, const schedule_options& options) {
   return mix;
 }
 
+/// What takes far less than a lease, about as long, or longer.
+moment around(dice& luck, std::chrono::milliseconds ttl) {
+  const moment lease = ttl;
+  switch (luck.below(4)) {
+    case 0: return lease / 20;
+    case 1: return lease / 2;
+    case 2: return lease * 3 / 2;
+    default: return lease * 3;
+  }
+}
+
 }  // namespace
 
 plan draw_plan(std::uint64_t seed, const schedule_options& options) {
@@ -62,8 +73,8 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
 
   p.latency = luck.mostly_short(moment(microseconds(20)), moment(milliseconds(5)));
   p.jitter = luck.mostly_short(moment(microseconds(10)), moment(milliseconds(5)));
-  p.longest_delay = luck.mostly_short(moment(milliseconds(5)), 3 * moment(p.ttl));
-  p.longest_pause = luck.mostly_short(moment(milliseconds(5)), 3 * moment(p.ttl));
+  p.longest_delay = around(luck, p.ttl);
+  p.longest_pause = around(luck, p.ttl);
   p.between_faults = luck.mostly_short(moment(p.ttl), 40 * moment(p.ttl));
   p.preempt_one_in = 50 + luck.below(2000);
   p.longest_step = luck.mostly_short(microseconds(milliseconds(10)), microseconds(4 * p.ttl + seconds(30)));

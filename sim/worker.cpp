@@ -155,7 +155,8 @@ void worker::got(lease l) {
     }
   });
   const moment most = last_ ? moment(std::chrono::milliseconds(1)) : plan_.longest_hold;
-  use_until_ = process_->time() + noise_.mostly_short(moment{}, most);
+  use_until_ = process_->time() +
+               (noise_.one_in(2) ? noise_.between(moment{}, most) : noise_.mostly_short(moment{}, most));
   read();
 }
 
@@ -189,7 +190,7 @@ void worker::write() {
     return think();
   }
   if (plan_.mix.has(fault::pause) && !last_ && noise_.one_in(12)) {  // where it hurts most
-    const moment span = noise_.mostly_short(moment{}, plan_.longest_pause);
+    const moment span = noise_.between(moment{}, plan_.longest_pause);
     facts_.struck(fault::pause);
     say("FAULT pause: stopped before it writes, for " + shown(span) + " s");
     process_->thread().stop_until(process_->time() + span);
