@@ -57,8 +57,9 @@ class stage {
         around_{world_, plan_, *net_, facts_, trace_, opener()} {
     add_node(scripts);
     for (int i = 0; i < plan_.clients; ++i) {
-      clients_.push_back(std::make_unique<client_machine>(around_, "p" + std::to_string(i + 1),
-                                                          client_clock(), luck_.fork()));
+      const machine_clock time = client_clock();  // apart: compilers differ in which argument they make first
+      clients_.push_back(
+          std::make_unique<client_machine>(around_, "p" + std::to_string(i + 1), time, luck_.fork()));
     }
     nemesis_ = std::make_unique<nemesis>(around_, clients_, nodes_, luck_.fork());
   }

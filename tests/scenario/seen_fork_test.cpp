@@ -5,6 +5,7 @@
 #include "backends/memory/backend.hpp"
 #include "engine/asio_env.hpp"
 #include "engine/engine.hpp"
+#include "engine/seen_file.hpp"
 #include "scenario/child_process.hpp"
 #include "scenario/lasting_backend.hpp"
 #include "support/temp_directory.hpp"

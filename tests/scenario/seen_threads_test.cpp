@@ -6,6 +6,7 @@
 #include "backends/memory/backend.hpp"
 #include "engine/asio_env.hpp"
 #include "engine/engine.hpp"
+#include "engine/seen_file.hpp"
 #include "scenario/lasting_backend.hpp"
 #include "support/crowd.hpp"
 #include "support/temp_directory.hpp"
