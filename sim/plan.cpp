@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan.hpp"
 
+#include <algorithm>
+
 namespace cremone::sim {
 
 namespace {
@@ -78,6 +80,12 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   p.between_faults = luck.mostly_short(moment(p.ttl), 40 * moment(p.ttl));
   p.preempt_one_in = 50 + luck.below(2000);
   p.longest_step = luck.mostly_short(microseconds(milliseconds(10)), microseconds(4 * p.ttl + seconds(30)));
+  if (long_leases) {  // they are dear: let each of them see something
+    p.longest_pause = moment(p.ttl) * (luck.one_in(2) ? 2 : 3);
+    p.between_faults = luck.between(moment(p.ttl), 6 * moment(p.ttl));
+    p.latency = std::min(p.latency, moment(milliseconds(1)));
+    p.jitter = std::min(p.jitter, moment(milliseconds(1)));
+  }
   p.trouble = moment(p.ttl) * (long_leases ? 12 : 40) + moment(seconds(5));
   return p;
 }

@@ -95,7 +95,7 @@ class stage {
     }
     if (plan_.mix.has(fault::drift)) {
       facts_.struck(fault::drift);
-      return luck_.one_in(2) ? luck_.between(-bound, bound) : (luck_.one_in(2) ? bound : -bound);
+      return luck_.one_in(4) ? luck_.between(-bound, bound) : (luck_.one_in(2) ? bound : -bound);
     }
     return 0;
   }

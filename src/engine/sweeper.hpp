@@ -31,11 +31,13 @@ class sweeper : public std::enable_shared_from_this<sweeper> {
   /// Takes a step every `pause` while its owner is there, the first after a part of it that differs from client to client. Once.
   void start(const owner& o, std::chrono::nanoseconds phase);
 
-  /// One step; `done` when it is over.
+  /// One step; `done` when it is over, and what was to be removed is.
   void step(owner o, callback<void()> done);
 
  private:
-  void take(const owner& o, const lock_record& lock, instant now);
+  class errand;
+
+  void take(const owner& o, const lock_record& lock, instant now, const std::shared_ptr<errand>& all);
 
   env& env_;
   backend& store_;
