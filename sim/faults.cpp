@@ -3,7 +3,10 @@
 
 #include "base/reading.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace cremone::sim {
@@ -36,6 +39,25 @@ constexpr std::array<entry, fault_count> table = {{
     {"freeze", "clocks that stood still while their client was stopped"},
     {"racing", "clocks whose rates differ without bound"},
 }};
+
+std::optional<fault> fault_called(std::string_view word) {
+  const auto* const found =
+      std::find_if(table.begin(), table.end(), [&](const entry& e) { return e.name == word; });
+  return found == table.end() ? std::nullopt : std::optional(static_cast<fault>(found - table.begin()));
+}
+
+error unknown_fault(std::string_view word) {
+  std::vector<std::string_view> names;
+  std::string known = "all, none";
+  for (const entry& e : table) {
+    names.push_back(e.name);
+    known += ", " + std::string(e.name);
+  }
+  const std::string_view meant = closest(word, names);
+  return {errc::invalid_argument,
+          "no fault is called '" + printable(word) + "'; " +
+              (meant.empty() ? "there are " + known : "did you mean " + std::string(meant) + "?")};
+}
 
 }  // namespace
 
@@ -70,29 +92,12 @@ result<fault_set> parse_faults(std::string_view text) {
   std::string_view rest = text;
   do {
     const std::string_view word = cut(rest, ',');
-    std::size_t i = 0;
-    while (i < fault_count && table[i].name != word) {
-      ++i;
-    }
-    if (i < fault_count) {
-      set.add(static_cast<fault>(i));
-    } else if (word == "all") {
-      for (std::size_t k = 0; k < fault_count; ++k) {
-        if (fault_set::bounded().has(static_cast<fault>(k))) {
-          set.add(static_cast<fault>(k));
-        }
-      }
+    if (word == "all") {
+      set.add(fault_set::bounded());
+    } else if (const auto f = fault_called(word)) {
+      set.add(*f);
     } else {
-      std::vector<std::string_view> names;
-      std::string known;
-      for (const entry& e : table) {
-        names.push_back(e.name);
-        known += (known.empty() ? "" : ", ") + std::string(e.name);
-      }
-      const std::string_view meant = closest(word, names);
-      return error(errc::invalid_argument, "no fault is called '" + std::string(word) + "'; " +
-                                               (meant.empty() ? "there are all, none, " + known
-                                                              : "did you mean " + std::string(meant) + "?"));
+      return unknown_fault(word);
     }
   } while (!rest.empty());
   return set;

@@ -58,6 +58,10 @@ class fault_set {
     bits_ |= bit(f);
     return *this;
   }
+  constexpr fault_set& add(fault_set others) noexcept {
+    bits_ |= others.bits_;
+    return *this;
+  }
   constexpr fault_set& remove(fault f) noexcept {
     bits_ &= ~bit(f);
     return *this;

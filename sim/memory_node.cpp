@@ -8,8 +8,8 @@
 namespace cremone::sim {
 
 memory_node::memory_node(world& of, std::string name, network& net, machine_clock time, dice noise,
-                         history& facts, const trace& told)
-    : store_node(of, std::move(name), noise), net_(net), clock_(time), facts_(facts), trace_(told) {}
+                         const trace& told)
+    : store_node(of, std::move(name), noise), net_(net), clock_(time), trace_(told) {}
 
 memory_node::~memory_node() = default;
 

@@ -6,7 +6,6 @@
 
 #include "backends/memory/store.hpp"
 #include "sim/clock.hpp"
-#include "sim/history.hpp"
 #include "sim/network.hpp"
 #include "sim/store_node.hpp"
 #include "sim/trace.hpp"
@@ -23,8 +22,7 @@ namespace cremone::sim {
 /// It loses nothing: a memory store that ends takes its clients with it. It may be stopped, and its connections may end.
 class memory_node final : public store_node {
  public:
-  memory_node(world& of, std::string name, network& net, machine_clock time, dice noise, history& facts,
-              const trace& told);
+  memory_node(world& of, std::string name, network& net, machine_clock time, dice noise, const trace& told);
   ~memory_node() override;
 
   void take(const std::shared_ptr<wire>& from, std::string_view bytes) override;
@@ -53,7 +51,6 @@ class memory_node final : public store_node {
 
   network& net_;
   machine_clock clock_;
-  history& facts_;
   const trace& trace_;
   memory::store store_;
   std::uint64_t numbers_ = 0;

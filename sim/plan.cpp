@@ -38,6 +38,12 @@ fault_set draw_mix(dice& luck, const schedule_options& options) {
   return mix;
 }
 
+/// A memory store lives and dies with its clients: it may stop and lose its connections, and forgets nothing.
+fault_set possible(store_kind store, fault_set mix) {
+  return store == store_kind::memory ? mix.remove(fault::tail).remove(fault::amnesia).remove(fault::flush)
+                                     : mix;
+}
+
 /// What takes far less than a lease, about as long, or longer.
 moment around(dice& luck, std::chrono::milliseconds ttl) {
   const moment lease = ttl;
@@ -56,7 +62,7 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   plan p;
   p.seed = seed;
   p.store = options.store;
-  p.mix = draw_mix(luck, options);
+  p.mix = possible(p.store, draw_mix(luck, options));
   const int clients = 2 + static_cast<int>(luck.below(3));
   const int acquisitions = 5 + static_cast<int>(luck.below(16));
   p.clients = options.clients.value_or(clients);

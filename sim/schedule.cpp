@@ -113,8 +113,9 @@ class stage {
     }
     const machine_clock time(instant(std::chrono::hours(1)), first_wall(), draw_rate());
     if (plan_.store == store_kind::memory) {
-      nodes_.push_back(
-          std::make_unique<memory_node>(world_, "n1", *net_, time, luck_.fork(), facts_, trace_));
+      auto made = std::make_unique<memory_node>(world_, "n1", *net_, time, luck_.fork(), trace_);
+      memory_ = made.get();
+      nodes_.push_back(std::move(made));
     } else {
       nodes_.push_back(std::make_unique<redis_node>(world_, "n1", *net_, plan_, scripts, time, luck_.fork(),
                                                     facts_, trace_));
@@ -125,9 +126,7 @@ class stage {
   store_opener opener() {
     if (plan_.store == store_kind::memory) {
       return [this](const std::shared_ptr<process>& on, const std::shared_ptr<transport>& by,
-                    const std::shared_ptr<const event_hub>&) {
-        return open_memory_link(on, by, static_cast<memory_node&>(*nodes_.front()));
-      };
+                    const std::shared_ptr<const event_hub>&) { return open_memory_link(on, by, *memory_); };
     }
     return [this](const std::shared_ptr<process>& on, const std::shared_ptr<transport>& by,
                   const std::shared_ptr<const event_hub>& events) -> std::shared_ptr<backend> {
@@ -170,6 +169,7 @@ class stage {
   const std::shared_ptr<network> net_;
   surroundings around_;
   std::vector<std::unique_ptr<store_node>> nodes_;
+  memory_node* memory_ = nullptr;  // the only one of them, where it is one
   std::vector<std::unique_ptr<client_machine>> clients_;
   std::unique_ptr<nemesis> nemesis_;
 };
