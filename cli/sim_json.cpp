@@ -50,7 +50,7 @@ json schedule_json(const sim::schedule_result& one, const sim::schedule_options&
   json violations = json::array();
   for (const sim::violation& v : one.violations) {
     violations.push_back(
-        {{"kind", name_of(v.kind)}, {"what", v.what}, {"at_s", seconds(v.at)}, {"expected", v.expected}});
+        {{"kind", name_of(v.kind)}, {"what", v.what}, {"at_s", seconds(v.at)}, {"expected", v.expected()}});
   }
   return {{"seed", one.seed},
           {"mix", one.mix},

@@ -70,8 +70,8 @@ std::string writes_text(const Counters& of, const palette& colours) {
 
 std::string violation_line(const violation& v, const palette& colours) {
   return with_decimals(seconds(v.at), 6) + " s  " +
-         painted(name_of(v.kind), v.expected ? colours.warning : colours.bad, colours) +
-         (v.expected ? " (expected)" : "") + ": " + printable(v.what);
+         painted(name_of(v.kind), v.expected() ? colours.warning : colours.bad, colours) +
+         (v.expected() ? " (expected)" : "") + ": " + printable(v.what);
 }
 
 std::string violations_table(const sim::swarm_totals& totals, const palette& colours) {
@@ -118,7 +118,7 @@ std::string failure_text(const schedule_result& failure, const sim::schedule_opt
       heading("seed " + std::to_string(failure.seed), colours) + "  mix     " + printable(failure.mix) + "\n";
   std::size_t unexpected = 0;
   for (const violation& v : failure.violations) {
-    if (!v.expected && ++unexpected <= violations_shown) {
+    if (!v.expected() && ++unexpected <= violations_shown) {
       text += "  at      " + violation_line(v, colours) + "\n";
     }
   }

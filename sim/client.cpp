@@ -104,10 +104,12 @@ void client_machine::end() {
 }
 
 void client_machine::crash(moment down_for, bool replaced) {
-  end();
-  if (replaced) {
+  if (replaced) {  // the machine is gone, and nobody says so
     notes_.clear();
+  } else if (running()) {
+    around_.net.hang_up(*process_);
   }
+  end();
   around_.time.at(around_.time.now() + down_for, [this] { boot(); });
 }
 

@@ -71,9 +71,6 @@ class client_machine {
   void heal();
   [[nodiscard]] bool satisfied() const;
 
-  /// The clock that names moments in its notes, and the notes.
-  [[nodiscard]] std::vector<core::sighting>& notes() noexcept { return notes_; }
-
  private:
   void end();
 

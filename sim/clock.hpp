@@ -48,7 +48,7 @@ class machine_clock {
   [[nodiscard]] std::chrono::microseconds wall_ahead() const noexcept { return ahead_; }
 
   /// It stands still from then on, as one that does not count suspend.
-  void freeze(moment from) noexcept { frozen_from_ = from; }
+  void freeze(moment from) noexcept { frozen_from_ = from < frozen_from_ ? from : frozen_from_; }
   void thaw(moment now) noexcept {
     if (frozen_from_ != moment::max()) {
       frozen_ += now > frozen_from_ ? now - frozen_from_ : moment{};

@@ -67,9 +67,6 @@ class fault_set {
     return *this;
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
-  [[nodiscard]] constexpr bool has_any_of(fault_set others) const noexcept {
-    return (bits_ & others.bits_) != 0;
-  }
   friend constexpr bool operator==(const fault_set&, const fault_set&) = default;
 
  private:

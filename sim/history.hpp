@@ -29,9 +29,8 @@ namespace cremone::sim {
 
 class history {
  public:
-  /// `records`: the store promises tokens that outlive its memory.
-  history(const world& of, const trace& told, bool records, schedule_result& into)
-      : world_(of), trace_(told), records_(records), result_(into) {}
+  history(const world& of, const trace& told, store_kind store, schedule_result& into)
+      : world_(of), trace_(told), store_(store), result_(into) {}
   ~history();
   history(const history&) = delete;
   history& operator=(const history&) = delete;
@@ -57,9 +56,8 @@ class history {
   void struck(fault f) { ++result_.faults[static_cast<std::size_t>(f)]; }
   void violated(violation_kind kind, std::string what);
 
-  /// Something was forgotten, or a clock was set back: from then on tokens rest on clocks.
-  void forgot() noexcept { forgot_ = true; }
-  void clock_went_back() noexcept { went_back_ = true; }
+  /// A node has forgotten while its clock was behind what it had shown before: nothing is left to put tokens in order.
+  void tokens_unfounded() noexcept { unfounded_ = true; }
   void rates_without_bound() noexcept { unbounded_ = true; }
 
   /// Sums up.
@@ -84,20 +82,19 @@ class history {
     std::vector<mark> marks;
   };
 
-  [[nodiscard]] bool tokens_rest_on_clocks() const;
+  [[nodiscard]] std::string_view excuse(violation_kind kind) const;
   void check_token(const std::string& name, std::uint64_t token, moment started, const std::string& who);
 
   const world& world_;
   const trace& trace_;
-  const bool records_;
+  const store_kind store_;
   schedule_result& result_;
   std::vector<holding> open_;
   std::size_t numbers_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> told_;  // pairs that were seen together already
   std::map<std::string, tokens> tokens_;
   std::map<std::string, resource> resources_;
-  bool forgot_ = false;
-  bool went_back_ = false;
+  bool unfounded_ = false;
   bool unbounded_ = false;
 };
 

@@ -234,6 +234,15 @@ void network::block(const std::string& client, const node& n, direction d, momen
   there = std::max(there, until);
 }
 
+void network::hang_up(const process& p) {
+  for (const auto& weak : wires_) {
+    if (const auto w = weak.lock();
+        w && w->client.lock().get() == &p && std::exchange(w->client_open, false)) {
+      send_end(w, world_.now());
+    }
+  }
+}
+
 void network::went_down(const node& n) {
   for (const auto& weak : wires_) {
     if (const auto w = weak.lock(); w && w->server == &n && std::exchange(w->server_open, false)) {

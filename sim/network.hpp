@@ -103,6 +103,8 @@ class network : public std::enable_shared_from_this<network> {
   [[nodiscard]] std::vector<std::shared_ptr<wire>> open_wires() const;
   void reset(const std::shared_ptr<wire>& w);
   void block(const std::string& client, const node& n, direction d, moment until);
+  /// A program has ended, and its kernel says so.
+  void hang_up(const process& p);
   /// Its connections end; what it had said may still arrive.
   void went_down(const node& n);
   /// No delays, no losses and no blocks any more. What swallows is told to be over.

@@ -3,6 +3,7 @@
 
 #include "base/reading.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cremone::sim {
@@ -19,6 +20,10 @@ bool runs_script(std::span<const std::string_view> words, std::string_view keys,
 }
 bool is_grant(std::span<const std::string_view> words) { return runs_script(words, "5", 17); }
 bool is_removal(std::span<const std::string_view> words) { return runs_script(words, "5", 14); }
+bool is_release(std::span<const std::string_view> words) {
+  constexpr std::size_t owner_size = 40;
+  return runs_script(words, "4", 11) && words[8].size() == owner_size;  // else somebody says that it listens
+}
 
 /// Where nothing but this goes wrong, everybody is served in turn.
 bool excuses_nobody(fault_set mix) { return mix.remove(fault::drift).remove(fault::set_back).empty(); }
@@ -48,51 +53,69 @@ redis_guard::redis_guard(const plan& p, history& facts, std::string node)
       facts_(facts),
       node_(std::move(node)) {}
 
-void redis_guard::carried_out(std::span<const std::string_view> words, std::string_view reply,
-                              const std::vector<std::string>& changed, const keyspace& keys,
-                              std::string_view run_id) {
+redis_guard::news redis_guard::carried_out(std::span<const std::string_view> words, std::string_view reply,
+                                           const std::vector<std::string>& changed, const keyspace& keys,
+                                           std::string_view run_id) {
+  news what;
   if (!records_) {
-    return;
+    return what;
   }
   for (const std::string& key : changed) {
     if (key.starts_with(count_keys)) {
       check_counter(key, keys);
     } else if (key.starts_with(lock_keys)) {
-      check_lock(key, keys);
+      check_lock(key, keys, run_id);
     } else if (key == boot_key) {
       const std::string* marker = keys.text(key);
-      facts_.result().quarantines += marker != nullptr && marker->starts_with("Q") ? 1U : 0U;
+      const bool begins = marker != nullptr && marker->starts_with("Q");
+      facts_.result().quarantines += begins ? 1U : 0U;
+      what.admitted = !begins;
     }
   }
-  if (is_grant(words) && reply.starts_with("*4\r\n:1\r\n")) {
-    check_grant(words, reply, keys, run_id);
+  what.granted = is_grant(words) && reply.starts_with("*4\r\n:1\r\n");
+  if (what.granted) {
+    ++facts_.result().grants;
+    check_grant(keys, run_id);
+  }
+  if (in_order_) {
+    check_order(words, reply, what.granted);
   }
   if (is_removal(words) && reply.starts_with("*2\r\n:1\r\n")) {
     ++facts_.result().evictions;
   }
+  return what;
 }
 
-void redis_guard::check_grant(std::span<const std::string_view> words, std::string_view reply,
-                              const keyspace& keys, std::string_view run_id) {
+void redis_guard::check_grant(const keyspace& keys, std::string_view run_id) {
   const std::string* marker = keys.text(std::string(boot_key));
   if (marker == nullptr || !marker->starts_with("A " + std::string(run_id) + ".")) {
     facts_.violated(violation_kind::structure, node_ + " gave out a lock in quarantine; its marker: " +
                                                    (marker == nullptr ? "none" : *marker));
   }
-  if (!in_order_) {
+}
+
+/// Whoever was told to wait first is served first. Who leaves says so.
+void redis_guard::check_order(std::span<const std::string_view> words, std::string_view reply, bool granted) {
+  if (is_release(words)) {
+    std::erase(queues_[std::string(words[4])], words[8]);
     return;
   }
-  std::string_view rest = reply;
-  std::string_view ticket;
-  while (!rest.empty()) {  // the last line
-    ticket = cut(rest, '\n');
+  if (!is_grant(words)) {
+    return;
   }
-  const std::string_view lock = words[5];
-  if (const auto last = tickets_.find(lock); last != tickets_.end() && ticket <= last->second) {
-    facts_.violated(violation_kind::order,
-                    node_ + " served a waiter of " + std::string(lock) + " out of turn");
+  std::vector<std::string>& queue = queues_[std::string(words[5])];
+  const std::string owner(words[9]);
+  const auto place = std::find(queue.begin(), queue.end(), owner);
+  if (granted && place != queue.begin()) {  // whether it waits or not: others have waited for longer
+    facts_.violated(violation_kind::order, node_ + " gave " + std::string(words[5]) + " to " +
+                                               owner.substr(0, 6) + " while " + queue.front().substr(0, 6) +
+                                               " had waited for longer");
   }
-  tickets_.insert_or_assign(std::string(lock), std::string(ticket));
+  if (granted && place != queue.end()) {
+    queue.erase(place);
+  } else if (!granted && place == queue.end() && words[13] == "1" && reply.starts_with("*4\r\n:0\r\n")) {
+    queue.push_back(owner);
+  }
 }
 
 void redis_guard::check_counter(const std::string& key, const keyspace& keys) {
@@ -106,7 +129,7 @@ void redis_guard::check_counter(const std::string& key, const keyspace& keys) {
   last = now;
 }
 
-void redis_guard::check_lock(const std::string& key, const keyspace& keys) {
+void redis_guard::check_lock(const std::string& key, const keyspace& keys, std::string_view run_id) {
   const std::string* record = keys.text(key);
   if (record == nullptr) {
     counters_.erase(key);
@@ -122,6 +145,9 @@ void redis_guard::check_lock(const std::string& key, const keyspace& keys) {
   }
   last = now;
   std::string version = version_in(*record);
+  if (!version.empty()) {
+    version.insert(0, std::string(run_id) + " ");  // a life's numbers say nothing about another's
+  }
   std::string& stood = versions_[key];
   if (version != stood && !version.empty() && !ever_[key].insert(version).second) {
     facts_.violated(violation_kind::structure, node_ + ": version " + version + " of " + key + " came back");
@@ -129,13 +155,9 @@ void redis_guard::check_lock(const std::string& key, const keyspace& keys) {
   stood = std::move(version);
 }
 
-void redis_guard::begins_with(const keyspace& keys) {
+void redis_guard::begins_anew() {
   counters_.clear();
   versions_.clear();
-  for (const auto& [key, seen] : ever_) {
-    const std::string* record = keys.text(key);
-    versions_[key] = record == nullptr ? std::string() : version_in(*record);
-  }
 }
 
 }  // namespace cremone::sim

@@ -23,26 +23,31 @@ class redis_guard {
  public:
   redis_guard(const plan& p, history& facts, std::string node);
 
-  void carried_out(std::span<const std::string_view> words, std::string_view reply,
+  /// What a command did.
+  struct news {
+    bool granted = false;   ///< it gave out a lock
+    bool admitted = false;  ///< it ended a quarantine
+  };
+  news carried_out(std::span<const std::string_view> words, std::string_view reply,
                    const std::vector<std::string>& changed, const keyspace& keys, std::string_view run_id);
 
-  /// The node has come back with these keys, perhaps fewer than it had: what it knows begins anew. What was seen does not.
-  void begins_with(const keyspace& keys);
+  /// The node has come back, perhaps with less than it had: its counters begin anew. What was seen of versions does not.
+  void begins_anew();
 
  private:
-  void check_grant(std::span<const std::string_view> words, std::string_view reply, const keyspace& keys,
-                   std::string_view run_id);
+  void check_grant(const keyspace& keys, std::string_view run_id);
+  void check_order(std::span<const std::string_view> words, std::string_view reply, bool granted);
   void check_counter(const std::string& key, const keyspace& keys);
-  void check_lock(const std::string& key, const keyspace& keys);
+  void check_lock(const std::string& key, const keyspace& keys, std::string_view run_id);
 
   const bool records_;
   const bool in_order_;  // nothing excuses who is overtaken
   history& facts_;
   const std::string node_;
-  std::map<std::string, std::uint64_t> counters_;            // of this life
-  std::map<std::string, std::string> versions_;              // that stand there, by lock
-  std::map<std::string, std::set<std::string>> ever_;        // versions, by lock
-  std::map<std::string, std::string, std::less<>> tickets_;  // of the last grant, by lock
+  std::map<std::string, std::uint64_t> counters_;                        // of this life
+  std::map<std::string, std::string> versions_;                          // that stand there, by lock
+  std::map<std::string, std::set<std::string>> ever_;                    // versions, by lock
+  std::map<std::string, std::vector<std::string>, std::less<>> queues_;  // who waits, as they came, by lock
 };
 
 }  // namespace cremone::sim

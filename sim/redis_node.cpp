@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/redis_node.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,9 @@ redis_node::redis_node(world& of, std::string name, network& net, const plan& p,
       tell(words, reply);
     }
     if (words[0] == "FLUSHALL") {
-      guard_.begins_with(server_.keys());
+      guard_.begins_anew();
     } else {
-      guard_.carried_out(words, reply, changed, server_.keys(), run_id());
+      weigh(guard_.carried_out(words, reply, changed, server_.keys(), run_id()));
     }
     if (!changed.empty() && plan_.mix.has(fault::tail)) {
       past_.push_back(server_.keys());
@@ -74,15 +75,10 @@ void redis_node::end(fault how, moment down_for) {
   if (!up()) {
     return;
   }
-  kept_ = keyspace();
-  if (how == fault::restart) {
-    kept_ = server_.keys();
-  } else if (how == fault::tail) {
-    kept_ = past_[noise_.below(past_.size())];
-    facts_.forgot();
-  } else {
-    facts_.forgot();
-  }
+  kept_ = how == fault::amnesia ? keyspace()
+          : how == fault::tail  ? past_[noise_.below(past_.size())]
+                                : server_.keys();
+  forgot_ = forgot_ || kept_.dump() != server_.keys().dump();
   go_down();
   wires_.clear();
   net_.went_down(*this);
@@ -100,7 +96,7 @@ void redis_node::begin() {
   server_.restart(run_id(), wall(), std::move(kept_));
   kept_ = keyspace();
   past_.assign(1, server_.keys());
-  guard_.begins_with(server_.keys());
+  guard_.begins_anew();
   trace_.say(world_.now(), name(),
              "is up again, with " + (server_.keys().dump().empty() ? std::string("nothing") : "its data"));
 }
@@ -117,16 +113,25 @@ void redis_node::empty() {
   if (!up()) {
     return;
   }
-  facts_.forgot();
+  forgot_ = true;
   std::vector<utterance> said;
   server_.receive(0, "*1\r\n$8\r\nFLUSHALL\r\n", wall(), said);
   server_.disconnect(0);
 }
 
-void redis_node::set_wall(std::chrono::microseconds by) {
-  clock_.set_wall(by);
-  if (by.count() < 0) {
-    facts_.clock_went_back();
+void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
+
+/// What was forgotten is made up for by the clock, when locks are given out again. That does for as long as the clock has
+/// not been set back from where it was when one was given.
+void redis_node::weigh(redis_guard::news what) {
+  if (what.granted) {
+    most_ahead_ = std::max(most_ahead_, clock_.wall_ahead());
+  }
+  if (what.admitted) {
+    if (forgot_ && clock_.wall_ahead() < most_ahead_) {
+      facts_.tokens_unfounded();
+    }
+    forgot_ = false;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "sim/faults.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -52,7 +53,8 @@ struct violation {
   violation_kind kind{};
   std::string what;               ///< who, which lock, which tokens
   std::chrono::nanoseconds at{};  ///< of virtual time
-  bool expected = false;          ///< beyond what is promised; see schedule_result::beyond
+  std::string excuse;             ///< why it is no surprise, being beyond what is promised; empty: it is one
+  [[nodiscard]] bool expected() const noexcept { return !excuse.empty(); }
 };
 
 struct schedule_result {
@@ -60,6 +62,7 @@ struct schedule_result {
   std::string mix;  ///< what the seed drew, one line: faults, sizes, timings
   fault_counts faults{};
   std::uint64_t acquisitions = 0;
+  std::uint64_t grants = 0;              ///< that the guard of a record store saw
   std::uint64_t losses = 0;              ///< leases that were lost
   std::uint64_t evictions = 0;           ///< silent holders removed
   std::uint64_t quarantines = 0;         ///< lives of a node that began with doubt
@@ -70,7 +73,9 @@ struct schedule_result {
   std::chrono::nanoseconds length{};  ///< of virtual time
   /// Why some violations are no surprise; empty if none would be. "memory loss and a clock set back", "clock rates without bound".
   std::string beyond;
-  std::vector<violation> violations;
+  std::array<std::uint64_t, violation_kind_count> unexpected{};  ///< how many, by kind
+  std::array<std::uint64_t, violation_kind_count> expected{};
+  std::vector<violation> violations;  ///< the first few of each kind
 
   [[nodiscard]] bool failed() const;  ///< by a violation that is not expected
 };

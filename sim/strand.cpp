@@ -32,8 +32,8 @@ void strand::pump() {
   if (inside_ || killed_ || inbox_.empty()) {
     return;
   }
-  if (world_.now() < free_at_) {
-    return pump_at(free_at_);
+  if (const moment free = std::max(busy_until_, stopped_until_); world_.now() < free) {
+    return pump_at(free);
   }
   const auto keep = shared_from_this();
   auto what = std::move(inbox_.front());
@@ -42,10 +42,10 @@ void strand::pump() {
   what();
   what = nullptr;  // what it holds goes as part of the step
   inside_ = false;
-  free_at_ = std::max(free_at_, time() + noise_.between(least_step, most_step));
+  busy_until_ = time() + noise_.between(least_step, most_step);
   late_ = {};
   if (!inbox_.empty() && !killed_) {
-    pump_at(free_at_);
+    pump_at(std::max(busy_until_, stopped_until_));
   }
 }
 
@@ -63,12 +63,12 @@ void strand::pump_at(moment when) {
   });
 }
 
-void strand::stop_until(moment when) noexcept { free_at_ = std::max(free_at_, when); }
+void strand::stop_until(moment when) noexcept { stopped_until_ = std::max(stopped_until_, when); }
 
 void strand::go_on() {
-  free_at_ = std::min(free_at_, world_.now());
+  stopped_until_ = {};
   if (!inbox_.empty()) {
-    pump_at(world_.now());
+    pump_at(std::max(busy_until_, world_.now()));
   }
 }
 

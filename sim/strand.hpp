@@ -52,8 +52,9 @@ class strand : public std::enable_shared_from_this<strand> {
   world& world_;
   dice noise_;
   std::deque<callback<void()>> inbox_;
-  moment free_at_{};  // busy or stopped until then
-  moment late_{};     // how far the step under way is ahead of the world
+  moment busy_until_{};
+  moment stopped_until_{};
+  moment late_{};  // how far the step under way is ahead of the world
   moment pump_due_ = moment::max();
   bool inside_ = false;
   bool killed_ = false;

@@ -28,9 +28,10 @@ void add(swarm_totals& to, const schedule_result& r) {
   to.steps += r.steps;
   to.virtual_time += r.length;
   bool expected = false;
-  for (const violation& v : r.violations) {
-    ++(v.expected ? to.expected : to.unexpected)[static_cast<std::size_t>(v.kind)];
-    expected = expected || v.expected;
+  for (std::size_t i = 0; i < violation_kind_count; ++i) {
+    to.unexpected[i] += r.unexpected[i];
+    to.expected[i] += r.expected[i];
+    expected = expected || r.expected[i] > 0;
   }
   to.schedules_beyond += r.beyond.empty() ? 0U : 1U;
   to.schedules_with_expected += expected ? 1U : 0U;

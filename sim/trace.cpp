@@ -17,7 +17,7 @@ void trace::say(moment at, std::string_view who, std::string_view what) const {
     return;
   }
   constexpr std::size_t time_width = 11;
-  constexpr std::size_t who_width = 8;
+  constexpr std::size_t who_width = 10;
   const std::string time = shown(at);
   std::string line(time_width - std::min(time_width, time.size()), ' ');
   line += time;

@@ -20,13 +20,6 @@ class trace {
   /// "   1.234567  p1        asks for 'a'"
   void say(moment at, std::string_view who, std::string_view what) const;
 
-  /// The same as a heading.
-  void say(std::string_view line) const {
-    if (on()) {
-      to_(line);
-    }
-  }
-
  private:
   const trace_sink& to_;
 };

@@ -118,7 +118,7 @@ void worker::ask() {
       const auto self = weak.lock();
       if (const auto asking = self ? self->asking_.lock() : nullptr) {
         self->say("changes its mind");
-        asking->cancel(error(errc::cancelled));
+        asking->cancel(error(errc::cancelled, "it changed its mind"));
       }
     });
     patience_->arm(process_->now() + noise_.mostly_short(moment{}, moment(plan_.ttl)));
@@ -186,6 +186,7 @@ void worker::change() {
 
 void worker::write() {
   if (!lease_.held()) {
+    facts_.ended(number_);
     lease_ = lease();
     return think();
   }

@@ -29,6 +29,9 @@ struct owner_data {
 struct hold_version {
   owner_id owner{};
   std::uint64_t seq = 0;
+  /// In which life of the store: one that has restarted may have forgotten the latest numbers, and give them again. 0 where
+  /// the store forgets nothing. Numbers of two lives say nothing about each other.
+  std::uint64_t life = 0;
 
   friend bool operator==(const hold_version&, const hold_version&) = default;
 };

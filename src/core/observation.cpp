@@ -22,12 +22,12 @@ instant observations::note(const lock_name& name, const hold_record& hold, insta
       return now + silence;  // as if seen for the first time; it will be, when there is room
     }
     silent_.push_back(k);
-    found = seen_.emplace(k, sight{hold.version.seq, now, now, false, std::prev(silent_.end())}).first;
+    found = seen_.emplace(k, sight{hold.version, now, now, false, std::prev(silent_.end())}).first;
   }
   sight& s = found->second;
   std::list<key>& from = s.lives ? living_ : silent_;
-  if (s.seq != hold.version.seq) {
-    s.seq = hold.version.seq;  // start over
+  if (s.version != hold.version) {
+    s.version = hold.version;  // start over
     s.first = now;
     s.lives = true;
   }
@@ -45,23 +45,24 @@ void observations::restore(const lock_name& name, const hold_version& version, i
   const auto found = seen_.find(k);
   if (found != seen_.end()) {
     sight& s = found->second;
-    if (s.seq == version.seq) {
+    if (s.version == version) {
       s.first = std::min(s.first, first);
-    } else if (s.seq < version.seq) {  // numbers only grow: it was renewed since we looked
+    } else if (s.version.life == version.life && s.version.seq < version.seq) {
+      // Numbers only grow: it was renewed since we looked.
       living_.splice(living_.end(), s.lives ? living_ : silent_, s.turn);
-      s = {version.seq, first, now, true, s.turn};
+      s = {version, first, now, true, s.turn};
     }
     return;
   }
   if (make_room(now)) {
     silent_.push_back(k);
-    seen_.emplace(k, sight{version.seq, first, now, false, std::prev(silent_.end())});
+    seen_.emplace(k, sight{version, first, now, false, std::prev(silent_.end())});
   }
 }
 
 std::optional<instant> observations::since(const lock_name& name, const hold_version& version) const {
   const auto found = seen_.find(key{name, version.owner});
-  return found != seen_.end() && found->second.seq == version.seq ? std::optional(found->second.first)
+  return found != seen_.end() && found->second.version == version ? std::optional(found->second.first)
                                                                   : std::nullopt;
 }
 
@@ -70,7 +71,7 @@ std::vector<observations::seen_hold> observations::seen_of(const lock_name& name
   for (auto at = seen_.lower_bound(key{name, owner_id{}}); at != seen_.end() && at->first.first == name;
        ++at) {
     const sight& s = at->second;
-    all.push_back({name, {at->first.second, s.seq}, s.first, s.latest});
+    all.push_back({name, s.version, s.first, s.latest});
   }
   return all;
 }

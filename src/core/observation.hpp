@@ -71,7 +71,7 @@ class observations {
  private:
   using key = std::pair<lock_name, owner_id>;
   struct sight {
-    std::uint64_t seq;
+    hold_version version;
     instant first;
     instant latest;
     bool lives;  // it was seen to change

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line: clock, store, name, owner, seq, first (ns), with one blank between. What is not a plain printable character
+// A line: clock, store, name, owner, seq or seq/life, first (ns), with one blank between. What is not a plain printable character
 // is percent-encoded, so that no name can break a line.
 #include "core/sighting.hpp"
 
@@ -78,15 +78,17 @@ std::optional<sighting> sighting_of(std::string_view line) {
   auto store = text_of(field[1]);
   auto name = text_of(field[2]);
   const auto owner = owner_of(field[3]);
-  const auto seq = whole_number<std::uint64_t>(field[4]);
+  const bool tells_life = field[4].find('/') != std::string_view::npos;
+  const auto seq = whole_number<std::uint64_t>(cut(field[4], '/'));
+  const auto life = tells_life ? whole_number<std::uint64_t>(field[4]) : std::optional<std::uint64_t>(0);
   const auto first = whole_number<std::int64_t>(field[5]);
-  if (!clock || !store || !name || !owner || !seq || !first ||
+  if (!clock || !store || !name || !owner || !seq || !life || !first ||
       *first < 0) {  // no clock of ours goes below zero
     return std::nullopt;
   }
   return sighting{{std::move(*clock), std::move(*store)},
                   lock_name(std::move(*name)),
-                  {*owner, *seq},
+                  {*owner, *seq, *life},
                   instant(std::chrono::nanoseconds(*first))};
 }
 
@@ -113,7 +115,8 @@ bool about_store(const sighting& s) { return s.name.str().starts_with('\x01'); }
 bool is_over(const sighting& note, seen_holds ours) {
   const seen_holds lock = of_lock(ours, note.name);
   if (const auto* const mine = find(lock, note.version.owner)) {
-    return mine->version.seq >= note.version.seq;  // numbers only grow; of the same one, ours goes in
+    // Numbers only grow within a life; of the same one, ours goes in.
+    return mine->version.life != note.version.life || mine->version.seq >= note.version.seq;
   }
   // We saw who was there after that, and it was not among them. A full list may have left it out.
   return !lock.empty() && lock.size() < complete_below &&
@@ -133,8 +136,9 @@ std::vector<sighting> news(std::span<const sighting> kept, const vantage& from, 
     }
     if (const auto* const mine = find(of_lock(ours, note.name), note.version.owner)) {
       const auto i = static_cast<std::size_t>(mine - ours.data());
-      outdated[i] = outdated[i] || note.version.seq > mine->version.seq;
-      if (note.version.seq == mine->version.seq) {
+      outdated[i] =
+          outdated[i] || (note.version.life == mine->version.life && note.version.seq > mine->version.seq);
+      if (note.version == mine->version) {
         fresh[i].first = std::min(fresh[i].first, note.first);
       }
     }
@@ -158,7 +162,8 @@ std::string encode(std::span<const sighting> all) {
     put(out, s.from.store);
     out += ' ';
     put(out, s.name.str());
-    out += ' ' + s.version.owner.hex() + ' ' + std::to_string(s.version.seq) + ' ' +
+    out += ' ' + s.version.owner.hex() + ' ' + std::to_string(s.version.seq) +
+           (s.version.life == 0 ? "" : "/" + std::to_string(s.version.life)) + ' ' +
            std::to_string(s.first.time_since_epoch().count()) + '\n';
   }
   return out;

@@ -50,9 +50,9 @@ sim::schedule_result failed_schedule(std::uint64_t seed) {
   one.steps = 12'345;
   one.acquisitions = 60;
   of(one.faults, fault::jump) = 2;
-  one.violations = {{violation_kind::token, "token 3 after 9", 11s, true},
-                    {violation_kind::exclusion, "'a': c1 and c2", 12'001'234us, false},
-                    {violation_kind::token, "token 7 twice", 12'002ms, false}};
+  one.violations = {{violation_kind::token, "token 3 after 9", 11s, "a reason"},
+                    {violation_kind::exclusion, "'a': c1 and c2", 12'001'234us, ""},
+                    {violation_kind::token, "token 7 twice", 12'002ms, ""}};
   return one;
 }
 
@@ -241,8 +241,7 @@ TEST(SimTable, ShowsTheFirstOfManyViolations) {
   swarm_report r = failed_swarm();
   r.totals.failures[0].violations.resize(1);
   for (int i = 0; i < 5; ++i) {
-    r.totals.failures[0].violations.push_back(
-        {violation_kind::order, "number " + std::to_string(i), 1s, false});
+    r.totals.failures[0].violations.push_back({violation_kind::order, "number " + std::to_string(i), 1s, ""});
   }
   EXPECT_THAT(swarm_text(r, {}), HasSubstr("number 2\n          and 2 more\n  replay"));
 }

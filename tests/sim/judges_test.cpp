@@ -43,7 +43,7 @@ class Judges : public testing::Test {
   const trace_sink nobody_;
   const trace trace_{nobody_};
   schedule_result result_;
-  history facts_{world_, trace_, true, result_};
+  history facts_{world_, trace_, store_kind::record, result_};
   machine_clock clock_{instant(1h), wall_time(std::chrono::seconds(1'800'000'000)), 0};
   machine_clock slow_{instant(5h), wall_time(std::chrono::seconds(1'800'000'000)), -300'000};
   const std::shared_ptr<process> one_ =
@@ -103,18 +103,42 @@ TEST_F(Judges, SeeATokenThatIsLowerThanOneGivenBeforeItWasAskedFor) {
   EXPECT_EQ(found(violation_kind::token), 1U);
 }
 
-TEST_F(Judges, CountTokensApartOnlyWhenMemoryIsLostAndAClockWasSetBack) {
+TEST_F(Judges, CountTokensApartOnlyWhenNothingIsLeftToPutThemInOrder) {
   (void)facts_.acquired(*one_, lease(*one_, "a", 7), 0s);
-  facts_.forgot();
   (void)facts_.acquired(*one_, lease(*one_, "a", 7), 0s);
   EXPECT_TRUE(result_.failed());
-  result_.violations.clear();
-  facts_.clock_went_back();
+  result_ = {};
+  facts_.tokens_unfounded();
   (void)facts_.acquired(*one_, lease(*one_, "a", 7), 0s);
   EXPECT_EQ(found(violation_kind::token), 1U);
   EXPECT_FALSE(result_.failed());
   facts_.violated(violation_kind::exclusion, "two holders");
   EXPECT_TRUE(result_.failed()) << "memory and wall clocks excuse no second holder";
+}
+
+TEST_F(Judges, ExcuseNothingInThePublishedLayout) {
+  history classic(world_, trace_, store_kind::classic, result_);
+  classic.rates_without_bound();
+  classic.tokens_unfounded();
+  classic.violated(violation_kind::exclusion, "two holders");
+  EXPECT_TRUE(result_.failed());
+}
+
+TEST_F(Judges, CountMoreThanTheyTell) {
+  facts_.tokens_unfounded();
+  for (int i = 0; i < 100; ++i) {
+    facts_.violated(violation_kind::token, "an expected one");
+  }
+  facts_.violated(violation_kind::structure, "one that is not");
+  EXPECT_TRUE(result_.failed()) << "it was lost among the others";
+  EXPECT_EQ(result_.expected[static_cast<std::size_t>(violation_kind::token)], 100U);
+  EXPECT_LT(result_.violations.size(), 100U);
+}
+
+TEST_F(Judges, NoticeThatTheGuardHasSeenNothing) {
+  (void)facts_.acquired(*one_, lease(*one_, "a", 1), 0s);
+  facts_.finish();
+  EXPECT_EQ(found(violation_kind::structure), 1U);
 }
 
 TEST(Resource, LosesNothingThatItAcceptedWithAFence) {
@@ -151,15 +175,25 @@ class Guard : public Judges {
   void changed(const std::string& key, const std::string& value) {
     set(key, value);
     const std::vector<std::string_view> words = {"SET", key, value};
-    guard_.carried_out(words, "+OK\r\n", {key}, server_.keys(), run_);
+    (void)guard_.carried_out(words, "+OK\r\n", {key}, server_.keys(), run_);
   }
-  void granted(const std::string& ticket) {
+  /// Somebody asks for a lock, and waits if it is not to be had.
+  redis_guard::news asked(const std::string& owner, bool yes) {
     std::vector<std::string_view> words(17, "x");
     words[0] = "EVALSHA";
     words[2] = "5";
     words[5] = "s:lock:a";
-    const std::string reply = "*4\r\n:1\r\n$1\r\n1\r\n$1\r\n1\r\n$1\r\n" + ticket + "\r\n";
-    guard_.carried_out(words, reply, {}, server_.keys(), run_);
+    words[9] = owner;
+    words[13] = "1";
+    return guard_.carried_out(words, yes ? "*4\r\n:1\r\n" : "*4\r\n:0\r\n", {}, server_.keys(), run_);
+  }
+  void left(const std::string& owner) {
+    std::vector<std::string_view> words(11, "x");
+    words[0] = "EVALSHA";
+    words[2] = "4";
+    words[4] = "s:lock:a";
+    words[8] = owner;
+    (void)guard_.carried_out(words, "*2\r\n:1\r\n", {}, server_.keys(), run_);
   }
   [[nodiscard]] static std::string record(const std::string& c, const std::string& hold) {
     return "1 0 00000000000000" + c + " 0000000000000001 0000000000000001  \n" + hold;
@@ -174,13 +208,13 @@ class Guard : public Judges {
 
 TEST_F(Guard, SeesALockGivenOutInQuarantine) {
   set("s:boot", "A " + run_ + ".0.0/0 n1 0");
-  granted("1");
+  EXPECT_TRUE(asked("1", true).granted);
   EXPECT_EQ(found(violation_kind::structure), 0U);
   set("s:boot", "Q " + run_ + ".0.0/0 n1 0 missing 0");
-  granted("2");
+  (void)asked("2", true);
   EXPECT_EQ(found(violation_kind::structure), 1U);
   set("s:boot", "A " + std::string(40, 'b') + ".0.0/0 n1 0");
-  granted("3");
+  (void)asked("3", true);
   EXPECT_EQ(found(violation_kind::structure), 2U);
 }
 
@@ -190,7 +224,7 @@ TEST_F(Guard, SeesACounterThatFalls) {
   EXPECT_EQ(found(violation_kind::structure), 0U);
   changed("s:count:1", "12");
   EXPECT_EQ(found(violation_kind::structure), 1U);
-  guard_.begins_with(server_.keys());
+  guard_.begins_anew();
   changed("s:count:1", "1");
   EXPECT_EQ(found(violation_kind::structure), 1U) << "it has forgotten, and begins anew";
 }
@@ -212,11 +246,23 @@ TEST_F(Guard, SeesAVersionThatComesBack) {
 
 TEST_F(Guard, SeesWhoIsServedOutOfTurn) {
   set("s:boot", "A " + run_ + ".0.0/0 n1 0");
-  granted("5");
-  granted("6");
+  const std::string first(40, '1');
+  const std::string second(40, '2');
+  const std::string third(40, '3');
+  for (const std::string& owner : {first, second, third, first}) {
+    (void)asked(owner, false);
+  }
+  (void)asked(first, true);
+  left(second);
+  (void)asked(third, true);
+  (void)asked(second, true);
   EXPECT_EQ(found(violation_kind::order), 0U);
-  granted("4");
-  EXPECT_EQ(found(violation_kind::order), 1U);
+  (void)asked(first, false);
+  (void)asked(second, false);
+  (void)asked(second, true);
+  EXPECT_EQ(found(violation_kind::order), 1U) << "the second was served first";
+  (void)asked(third, true);
+  EXPECT_EQ(found(violation_kind::order), 2U) << "somebody came and took it";
 }
 
 }  // namespace

@@ -44,6 +44,22 @@ TEST(Observations, StartOverWhenTheVersionChanged) {
   EXPECT_EQ(seen.note("lock", version(1), at(12s)), at(9s) + silence);
 }
 
+// Found by simulation: a server that lost its last writes gives the same numbers again, and whoever had seen one before the
+// restart and none since took the holder for silent.
+TEST(Observations, StartOverWhenTheSameNumberIsOfAnotherLifeOfTheServer) {
+  observations seen(usual_drift);
+  hold_record before = version(7);
+  before.version.life = 1;
+  hold_record after = version(7);
+  after.version.life = 2;
+  (void)seen.note("lock", before, at(0s));
+  EXPECT_EQ(seen.note("lock", after, at(9s)), at(9s) + silence);
+  seen.restore("lock", before.version, at(1s), at(10s));
+  EXPECT_EQ(seen.note("lock", after, at(11s)), at(9s) + silence)
+      << "another's note of the life before counted";
+  EXPECT_FALSE(seen.since("lock", before.version));
+}
+
 TEST(Observations, NeverRipenForAHolderThatRenews) {
   observations seen(usual_drift);
   for (std::uint64_t seq = 0; seq < 1000; ++seq) {

@@ -49,6 +49,28 @@ TEST(Sightings, ReadAsTheyWereWritten) {
   EXPECT_THAT(round_trip({}), IsEmpty());
 }
 
+TEST(Sightings, SayOfWhichLifeOfTheServerTheyAre) {
+  sighting one = note("nightly", 1, 5, at(3s));
+  one.version.life = 18'446'744'073'709'551'615U;
+  EXPECT_EQ(round_trip({one}), std::vector{one});
+  EXPECT_FALSE(first_sight(std::vector{one}, here, "nightly", {owner(1), 5}, at(9s)));
+  EXPECT_EQ(first_sight(std::vector{one}, here, "nightly", one.version, at(9s)), at(3s));
+  std::string line = encode(std::vector{one});
+  const std::size_t life = line.rfind('/') + 1;
+  line.erase(life, line.find(' ', life) - life);
+  EXPECT_THAT(decode(line), IsEmpty()) << "a life that cannot be read was believed";
+}
+
+TEST(Sightings, OfAnEarlierLifeOfTheServerMakeRoomForThoseOfThisOne) {
+  sighting old = note("nightly", 1, 500, at(3s));
+  old.version.life = 1;
+  observations::seen_hold mine = seen("nightly", 1, 5, at(8s), at(9s));
+  mine.version.life = 2;
+  sighting expected = note("nightly", 1, 5, at(8s));
+  expected.version.life = 2;
+  EXPECT_THAT(merge({old}, here, std::vector{mine}, at(9s)), ElementsAre(expected));
+}
+
 TEST(Sightings, KeepEveryByteOfANameApartFromTheirOwnSigns) {
   std::string bytes;
   for (int c = 1; c < 256; ++c) {

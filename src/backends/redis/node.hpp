@@ -80,6 +80,7 @@ class node : public std::enable_shared_from_this<node> {
 
   /// The server's life that is known last, as the marker names it; empty before it was asked.
   [[nodiscard]] std::string life() { return book()->life(); }
+  [[nodiscard]] std::uint64_t life_number() { return book()->life_number(); }
 
   /// Which commands that the scripts need does the server's ACL deny? Asked only as a named user; nobody else has an ACL to
   /// speak of. Empty: none, or it cannot be told.

@@ -197,6 +197,7 @@ acquire_answer record_backend::judge_refusal(const asked& by, reply& r) {
     if (!hold) {
       return unknown{nonsense(record_script::grant, r)};
     }
+    hold->version.life = node_->life_number();
     no.holders.push_back(std::move(*hold));
   }
   if (const std::int64_t place = r.items[2].number; place >= 0 && request.join) {

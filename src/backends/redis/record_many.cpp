@@ -184,6 +184,9 @@ result<std::vector<lock_record>> record_backend::locks_in(const std::vector<lock
       return error(errc::misconfigured, node_->server() + ": what stands at " + printable(lock_key(name)) +
                                             " is no record of cremone; delete it if nobody needs it");
     }
+    for (hold_record& hold : lock->holders) {
+      hold.version.life = node_->life_number();
+    }
     for (std::size_t w = 0; w < waiters.items.size(); w += 2) {
       if (auto one = parse_waiter(waiters.items[w].text, waiters.items[w + 1].text)) {
         lock->waiters.push_back(std::move(*one));

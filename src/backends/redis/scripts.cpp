@@ -5,6 +5,7 @@
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_lua.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace cremone::redis {
@@ -55,6 +56,10 @@ std::string_view name_of(record_script which) noexcept {
 }
 
 record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(std::to_string(db)) {
+  if (!run_.empty()) {
+    const auto digest = sha1(life());
+    std::memcpy(&number_, digest.data(), sizeof number_);
+  }
   const std::string beginning = "local life, db = '" + life() + "', '" + db_ + "'\n" + record_lua::common;
   for (std::size_t i = 0; i < record_parts.size(); ++i) {
     texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";

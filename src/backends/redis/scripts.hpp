@@ -49,6 +49,9 @@ class record_book {
 
   /// As the marker names it; empty when it is not known.
   [[nodiscard]] std::string life() const { return run_.empty() ? run_ : run_ + "/" + db_; }
+  /// The same as a number, which is another one for each life; 0 when it is not known.
+  [[nodiscard]] std::uint64_t life_number() const noexcept { return number_; }
+
   [[nodiscard]] const script& at(record_script which) const noexcept {
     return scripts_[static_cast<std::size_t>(which)];
   }
@@ -56,6 +59,7 @@ class record_book {
  private:
   std::string run_;
   std::string db_;
+  std::uint64_t number_ = 0;
   std::array<std::string, record_script_count> texts_;
   std::array<script, record_script_count> scripts_;
 };
