@@ -50,6 +50,9 @@ sim::schedule_result failed_schedule(std::uint64_t seed) {
   one.steps = 12'345;
   one.acquisitions = 60;
   of(one.faults, fault::jump) = 2;
+  one.expected[static_cast<std::size_t>(violation_kind::token)] = 1;
+  one.unexpected[static_cast<std::size_t>(violation_kind::exclusion)] = 1;
+  one.unexpected[static_cast<std::size_t>(violation_kind::token)] = 1;
   one.violations = {{violation_kind::token, "token 3 after 9", 11s, "a reason"},
                     {violation_kind::exclusion, "'a': c1 and c2", 12'001'234us, ""},
                     {violation_kind::token, "token 7 twice", 12'002ms, ""}};

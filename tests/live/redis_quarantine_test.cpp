@@ -160,6 +160,26 @@ TEST_F(RedisQuarantine, BringsNoVersionBackWhenTheServerForgetsTwice) {
   EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
 }
 
+// Found by simulation: a server that lost its last writes counts from there, and gives numbers that somebody has seen before.
+TEST_F(RedisQuarantine, MakesAnotherVersionOfTheSameNumber) {
+  const lock_name name = "lock";
+  (void)granted(seam().try_acquire(short_wish("lock", fresh_owner())));
+  const auto version = [&] { return seam().inspect(name)->holders.at(0).version; };
+  const hold_version before = version();
+  const auto no = seam().try_acquire(short_wish("lock", fresh_owner()));
+  ASSERT_TRUE(std::holds_alternative<rejection>(no));
+  EXPECT_EQ(std::get<rejection>(no).holders.at(0).version, before)
+      << "who waits and who sweeps see two versions of one";
+  for (int i = 0; i < 2; ++i) {  // there and back: the same data, in another life
+    ASSERT_EQ(server_.ask({"SWAPDB", "0", "1"}).shown(), "OK");
+  }
+  const hold_version after = version();
+  EXPECT_EQ(after.owner, before.owner);
+  EXPECT_EQ(after.seq, before.seq);
+  EXPECT_NE(after.life, before.life);
+  EXPECT_NE(after.life, 0U);
+}
+
 TEST_F(RedisQuarantine, LastsAsLongAsTheLeasesOfTheLifeBefore) {
   // The server has restarted with its data, in which everybody had a max_ttl of 2 s.
   std::string marker = server_.ask({"GET", "t:boot"}).text;
