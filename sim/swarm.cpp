@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace cremone::sim {
@@ -75,10 +76,10 @@ class swarm {
     changed_.notify_all();
   }
 
-  swarm_totals watch(const std::function<bool(const swarm_progress&)>& tell) {
+  swarm_totals watch(int jobs, const std::function<bool(const swarm_progress&)>& tell) {
     constexpr std::chrono::milliseconds pause{200};
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, pause, [&] { return ended_ == order_.jobs; })) {
+    while (!changed_.wait_for(lock, pause, [&] { return ended_ == jobs; })) {
       const swarm_progress now{totals_.schedules, order_.last - order_.first + 1, totals_.failed_schedules};
       lock.unlock();
       const bool on = !tell || tell(now);
@@ -107,10 +108,16 @@ swarm_totals run_swarm(const swarm_order& order, const std::function<bool(const 
   swarm all(order);
   std::vector<std::thread> threads;
   threads.reserve(static_cast<std::size_t>(order.jobs));
-  for (int i = 0; i < order.jobs; ++i) {
-    threads.emplace_back([&all] { all.work(); });
+  try {
+    for (int i = 0; i < order.jobs; ++i) {
+      threads.emplace_back([&all] { all.work(); });
+    }
+  } catch (const std::system_error&) {
+    if (threads.empty()) {
+      throw;
+    }  // the system has no more: fewer do it too
   }
-  swarm_totals totals = all.watch(tell);
+  swarm_totals totals = all.watch(static_cast<int>(threads.size()), tell);
   for (std::thread& t : threads) {
     t.join();
   }

@@ -136,8 +136,9 @@ class engine : public std::enable_shared_from_this<engine> {
   std::condition_variable quiet_;
   // In the order in which they began, so that a simulated close() does the same each time.
   std::map<std::uint64_t, std::shared_ptr<acquire_op>> waiting_;
-  std::map<std::uint64_t, std::shared_ptr<release_op>> releases_;  // those that have to wait: their timers reach them weakly
-  bool given_up_ = false;                           // no release waits any more
+  std::map<std::uint64_t, std::shared_ptr<release_op>>
+      releases_;           // those that have to wait: their timers reach them weakly
+  bool given_up_ = false;  // no release waits any more
 };
 
 /// What the public classes let the library, and its tests, do behind them.

@@ -312,6 +312,7 @@ TEST(SimReplay, SumsUpOneSchedule) {
 TEST(SimReplay, DistinguishesNoViolationFromExpectedOnes) {
   sim::schedule_result one = failed_schedule(1);
   one.violations.resize(1);
+  one.unexpected = {};
   one.beyond = "clock rates without bound";
   EXPECT_THAT(
       replay_text(one, {}, {}),
@@ -319,6 +320,7 @@ TEST(SimReplay, DistinguishesNoViolationFromExpectedOnes) {
           "More went wrong than is promised for: clock rates without bound. A violation that comes of it is "
           "expected.\nNone that is unexpected.\n"));
   one.violations.clear();
+  one.expected = {};
   one.beyond.clear();
   EXPECT_THAT(replay_text(one, {}, {}), EndsWith("\nVIOLATIONS\nNone.\n"));
 }
