@@ -229,7 +229,7 @@ TEST_F(SqliteProcesses, MakeTheSameNewFileTogether) {
 TEST_F(SqliteProcesses, ThatWriteWithoutAPauseDoNotMakeTheJournalGrow) {
   std::vector<program> all;
   for (int i = 0; i < 4; ++i) {
-    all.push_back(start({"cycle", "lock-" + std::to_string(i), "8000"}));
+    all.push_back(start({"cycle", "lock-" + std::to_string(i), "16000"}));
   }
   std::uintmax_t largest = 0;  // while they write: it is cut short when it is quiet again
   std::jthread watcher([&](const std::stop_token& over) {
@@ -243,7 +243,8 @@ TEST_F(SqliteProcesses, ThatWriteWithoutAPauseDoNotMakeTheJournalGrow) {
   }
   watcher.request_stop();
   watcher.join();
-  EXPECT_LT(largest, 128U << 20U);  // some tens of MB; with SQLite's own checkpoints 250 and rising
+  // Some tens of MB, and up to 150 on a machine that lets a reader wait in the middle; with SQLite's own checkpoints 500 and rising.
+  EXPECT_LT(largest, 256U << 20U);
 }
 
 TEST_F(SqliteProcesses, KilledAtAnyPointLeaveNoStuckLockAndNoBrokenFile) {
