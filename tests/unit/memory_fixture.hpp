@@ -60,7 +60,12 @@ class desk {
     return shelf->renew({.name = &lock, .owner = owner(who), .seq = seq, .token = {}, .ttl = 30s});
   }
   answer release(std::uint32_t who) { return shelf->release({.name = lock, .owner = owner(who)}, time); }
-  answer evict(std::uint32_t who, std::uint64_t seq) { return shelf->evict(lock, {owner(who), seq}, time); }
+  /// In the version that the hold has after so many renewals: it begins with the token.
+  answer evict(std::uint32_t who, std::uint64_t renewals) {
+    const lock_record r = look();
+    const std::uint64_t first = r.holders.empty() ? 0 : r.holders.front().token.value();
+    return shelf->evict(lock, {owner(who), first + renewals}, time);
+  }
 
   [[nodiscard]] lock_record look() { return shelf->inspect(lock, time); }
 

@@ -129,7 +129,7 @@ TEST(MemoryToken, GrowsAlsoAfterAnEvictedLockWasForgotten) {
   const auto got =
       state.try_acquire(d.request(1), {d.time.now, wall_time(microseconds(1))}, floor, store_limits{});
   EXPECT_EQ(token_in(got).value(), 78U) << "the floor is what the shard remembers";
-  ASSERT_TRUE(was_done(state.evict({owner(1), 0}, d.time, nobody)));
+  ASSERT_TRUE(was_done(state.evict({owner(1), 78}, d.time, nobody)));
   EXPECT_EQ(state.last().value(), 79U) << "and this is what it will remember";
 }
 

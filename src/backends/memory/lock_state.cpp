@@ -101,7 +101,9 @@ grant lock_state::give(const acquire_request& request, position me, wall_time wa
   const std::int64_t clock = wall.time_since_epoch().count();
   const std::uint64_t next = std::max(last_, floor).value() + 1;
   last_ = fence_token(clock > 0 && clock < sane ? std::max(next, static_cast<std::uint64_t>(clock)) : next);
-  holder_ = hold_record{.version = {request.owner, 0},
+  // The version begins with the token: an owner whose answer was lost may ask again when its tombstone has made room for
+  // others, and must not come back in a version that somebody has seen silent.
+  holder_ = hold_record{.version = {request.owner, last_.value()},
                         .mode = request.mode,
                         .ttl = request.ttl,
                         .token = last_,
@@ -114,7 +116,7 @@ answer lock_state::renew(const renewal& r) {
     return no(errc::lost, "it is not held by this owner any more");
   }
   // A late renewal must not bring an old version back: a version never returns.
-  holder_->version.seq = std::max(holder_->version.seq + 1, r.seq);
+  holder_->version.seq = std::max(holder_->version.seq + 1, holder_->token.value() + r.seq);
   holder_->ttl = r.ttl;
   return done{};
 }

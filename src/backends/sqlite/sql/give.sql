@@ -4,6 +4,6 @@
 UPDATE lock SET
   token = tell(0, max(?3, token + 1, store.floor + 1), max(?3, token + 1, store.floor + 1)),
   tickets = tell(1, tickets, tickets + 1),
-  owner = ?2, seq = 0, ttl = ?4, host = ?5, pid = ?6, user = ?7, label = ?8, since = ?9, life = ?10, place = ?11
+  owner = ?2, seq = max(?3, token + 1, store.floor + 1), ttl = ?4, host = ?5, pid = ?6, user = ?7, label = ?8, since = ?9, life = ?10, place = ?11
 FROM store
 WHERE name = ?1 AND max(?3, token + 1, store.floor + 1) <= store.mark
