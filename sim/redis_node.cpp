@@ -121,17 +121,15 @@ void redis_node::empty() {
 
 void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
 
-/// What was forgotten is made up for by the clock, when locks are given out again. That does for as long as the clock has
-/// not been set back from where it was when one was given.
+/// What was forgotten is made up for by the clock, when locks are given out again: tokens go on from there. That does for as
+/// long as the clock has not been set back from where it was when one was given, or when it was last made up for.
 void redis_node::weigh(redis_guard::news what) {
-  if (what.granted) {
-    most_ahead_ = std::max(most_ahead_, clock_.wall_ahead());
+  if (what.admitted && forgot_ && clock_.wall_ahead() < most_ahead_) {
+    facts_.tokens_unfounded();
   }
-  if (what.admitted) {
-    if (forgot_ && clock_.wall_ahead() < most_ahead_) {
-      facts_.tokens_unfounded();
-    }
-    forgot_ = false;
+  forgot_ = forgot_ && !what.admitted;
+  if (what.granted || what.admitted) {
+    most_ahead_ = std::max(most_ahead_, clock_.wall_ahead());
   }
 }
 
