@@ -79,6 +79,19 @@ std::optional<int> signal_inbox::next() noexcept {
   return static_cast<int>(info.ssi_signo);
 }
 
+int signal_inbox::take_all(const std::function<void()>& before_stop) {
+  int ended_by = 0;
+  while (const auto signal = next()) {
+    if (*signal == SIGTSTP) {
+      before_stop();
+      stop_here(SIGTSTP, false);
+    } else if (ends_a_process(*signal) && ended_by == 0) {
+      ended_by = *signal;
+    }
+  }
+  return ended_by;
+}
+
 void signal_inbox::stop_here(int signal, bool whole_group) noexcept {
   const sigset_t set = only(signal);
   ::kill(whole_group ? 0 : ::getpid(), signal);   // pending, as long as it is blocked

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+#include <functional>
 #include <optional>
 
 namespace cremone::cli {
@@ -30,6 +31,10 @@ class signal_inbox {
 
   /// The next signal that came, if one did.
   [[nodiscard]] std::optional<int> next() noexcept;
+
+  /// Takes all that came, for one who only waits: stops where SIGTSTP asks for it, after `before_stop`, and gives the first that
+  /// is to end us; 0 if none is.
+  [[nodiscard]] int take_all(const std::function<void()>& before_stop);
 
   /// Stops this process as `signal` would (one of the stop signals), with its whole process group if asked, and
   /// returns when it is continued. Returns at once where the kernel does not stop: in a group that no shell watches.

@@ -31,8 +31,10 @@ error of_option(const std::string& option, const error& why) { return wrong(opti
 }  // namespace
 
 void add_schedule_options(parser& p, schedule_words& to) {
-  p.add_text("--layout", "LAYOUT", to.layout,
-             "the store: record or classic, both on one Redis, or memory (default: record)");
+  p.add_text(
+      "--layout", "LAYOUT", to.layout,
+      "the store: record or classic, both on one Redis, or memory, which never forgets: tail, amnesia and "
+      "flush do not strike it (default: record)");
   p.add_text("--faults", "LIST", to.faults,
              "what may go wrong: names with commas between, all or none; each seed draws its own from them "
              "(default: all)");

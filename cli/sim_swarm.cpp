@@ -89,20 +89,6 @@ class progress_display {
   clock::time_point told_ = began_;
 };
 
-/// The signal that is to end us, if one came. Stops where one is to stop us.
-int read_signals(signal_inbox& signals, progress_display& display) {
-  int ended_by = 0;
-  while (const auto signal = signals.next()) {
-    if (*signal == SIGTSTP) {
-      display.clear();
-      signals.stop_here(SIGTSTP, false);
-    } else if (ends_a_process(*signal) && ended_by == 0) {
-      ended_by = *signal;
-    }
-  }
-  return ended_by;
-}
-
 /// After a failure to write: whether only the reader left.
 bool reader_left(signal_inbox& signals) {
   bool left = false;
@@ -119,7 +105,7 @@ outcome run(const sim::swarm_order& order, bool json) {
   swarm_report report{.order = order, .cores = cores_here()};
   report.totals = run_swarm(order, [&](const sim::swarm_progress& so_far) {
     display.show(so_far);
-    ended_by = ended_by != 0 ? ended_by : read_signals(signals, display);
+    ended_by = ended_by != 0 ? ended_by : signals.take_all([&] { display.clear(); });
     return ended_by == 0;
   });
   report.took = display.since_begin();

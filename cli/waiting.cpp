@@ -97,14 +97,9 @@ int serve_signals(signal_inbox& signals, const event& done, wait_display& displa
     if ((sources[1].revents & POLLIN) != 0) {
       return ended_by;
     }
-    while (const auto signal = signals.next()) {
-      if (*signal == SIGTSTP) {
-        display.clear();
-        signals.stop_here(SIGTSTP, false);
-      } else if (ends_a_process(*signal) && ended_by == 0) {
-        ended_by = *signal;
-        stop.request_stop();
-      }
+    if (const int ends = signals.take_all([&] { display.clear(); }); ends != 0 && ended_by == 0) {
+      ended_by = ends;
+      stop.request_stop();
     }
     if (ready == 0 && ended_by == 0) {
       display.show();
