@@ -251,9 +251,11 @@ std::string quarantine_sentences(const std::vector<quarantine_state>& all, const
   std::string text;
   for (const quarantine_state& q : all) {
     text += printable(q.node) + ": ";
-    text += q.quarantined ? std::string(colours.warning) + "in quarantine" + std::string(colours.plain) +
-                                ", " + time_left(q) + ". Why: " + printable(q.why)
-                          : std::string(colours.good) + "gives out locks" + std::string(colours.plain);
+    text += !q.reachable ? std::string(colours.bad) + "cannot be asked" + std::string(colours.plain) + ": " +
+                               printable(q.why)
+            : q.quarantined ? std::string(colours.warning) + "in quarantine" + std::string(colours.plain) +
+                                  ", " + time_left(q) + ". Why: " + printable(q.why)
+                            : std::string(colours.good) + "gives out locks" + std::string(colours.plain);
     text += "\n";
   }
   return text;
@@ -263,7 +265,10 @@ std::string quarantine_lines(const std::vector<quarantine_state>& all) {
   std::vector<std::vector<std::string>> rows;
   rows.reserve(all.size());
   for (const quarantine_state& q : all) {
-    rows.push_back({printable(q.node), q.quarantined ? "quarantined" : "open",
+    rows.push_back({printable(q.node),
+                    !q.reachable    ? "unreachable"
+                    : q.quarantined ? "quarantined"
+                                    : "open",
                     q.left ? std::to_string(q.left->count()) : "", printable(q.why)});
   }
   return as_tabbed(rows);

@@ -39,7 +39,8 @@ std::string as_text(const std::vector<lock_record>& locks, const std::string& st
   if (rows.empty()) {
     return "no lock is held at " + store + "\n";
   }
-  return as_table(list_columns(), rows, terminal_size(STDOUT_FILENO).columns, colours_for(STDOUT_FILENO));
+  return as_table(list_columns(any_votes(locks)), rows, terminal_size(STDOUT_FILENO).columns,
+                  colours_for(STDOUT_FILENO));
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr command_text text = {
     "promoted may have\n"
     "forgotten who holds what: it gives out none until every lease from before must be over. Not on a "
     "terminal: lines\n"
-    "with tabs between server, state (open or quarantined), milliseconds that are left, and why.\n"
+    "with tabs between server, state (open, quarantined or unreachable), milliseconds that are left, and "
+    "why.\n"
     "Ends with 0 when all give out locks, with 1 when one is in quarantine.",
     "  cremone quarantine 'redis://db:6379'\n"
     "  cremone quarantine --end 'redis://db:6379'   when you know that nobody holds a lock from before"};

@@ -45,6 +45,17 @@ json holder_json(const hold_record& h) {
   return one;
 }
 
+json vote_json(const node_vote& v) {
+  return {{"node", v.node},
+          {"trouble", text_or_null(v.trouble)},
+          {"owner", v.holder ? json(v.holder->owner.hex()) : json()},
+          {"version", v.holder ? json(v.holder->seq) : json()},
+          {"token", number_or_null(v.token.value())},
+          {"quarantined", v.quarantined},
+          {"avoided", v.avoided},
+          {"clock_ahead_ms", v.clock_ahead ? json(v.clock_ahead->count()) : json()}};
+}
+
 json record_json(const lock_record& lock) {
   json holders = json::array();
   for (const hold_record& h : lock.holders) {
@@ -57,11 +68,19 @@ json record_json(const lock_record& lock) {
     one["mode"] = to_string(lock.waiters[i].mode);
     waiters.push_back(std::move(one));
   }
-  return {{"name", lock.name.str()},
-          {"held", !lock.holders.empty()},
-          {"last_token", number_or_null(lock.last.value())},
-          {"holders", std::move(holders)},
-          {"waiters", std::move(waiters)}};
+  json value = {{"name", lock.name.str()},
+                {"held", !lock.holders.empty()},
+                {"last_token", number_or_null(lock.last.value())},
+                {"holders", std::move(holders)},
+                {"waiters", std::move(waiters)}};
+  if (!lock.votes.empty()) {
+    json votes = json::array();
+    for (const node_vote& v : lock.votes) {
+      votes.push_back(vote_json(v));
+    }
+    value["votes"] = std::move(votes);
+  }
+  return value;
 }
 
 std::string line(const json& value) {
@@ -113,6 +132,7 @@ std::string quarantine_json(const std::vector<quarantine_state>& all, const std:
   json list = json::array();
   for (const quarantine_state& q : all) {
     list.push_back({{"node", q.node},
+                    {"reachable", q.reachable},
                     {"quarantined", q.quarantined},
                     {"left_ms", q.left ? json(q.left->count()) : json()},
                     {"why", text_or_null(q.why)}});

@@ -55,6 +55,30 @@ void add_waiter(std::vector<fact>& facts, std::size_t place, const owner_data& w
   facts.emplace_back("waiting", std::move(text));
 }
 
+/// One server's, of several.
+std::string vote_words(const node_vote& v, const lock_record& lock) {
+  if (!v.trouble.empty()) {
+    return v.node + ": none: " + v.trouble;
+  }
+  std::string text = v.node + ": ";
+  if (!v.holder) {
+    text += "for nobody";
+  } else {
+    const auto of = std::find_if(lock.holders.begin(), lock.holders.end(),
+                                 [&](const hold_record& h) { return h.version.owner == v.holder->owner; });
+    text += of == lock.holders.end() ? "for " + v.holder->owner.hex().substr(0, 8) + ", who does not hold it"
+                                     : "for the holder";
+    text += v.holder->seq == 0 ? "" : ", version " + std::to_string(v.holder->seq);
+  }
+  text += v.quarantined ? ", in quarantine: it does not count" : "";
+  text += v.avoided ? ", silent lately: asked now and then" : "";
+  if (v.clock_ahead) {
+    const auto off = v.clock_ahead->count();
+    text += ", clock " + std::string(off < 0 ? "-" : "+") + std::to_string(off < 0 ? -off : off) + "ms";
+  }
+  return text;
+}
+
 std::vector<fact> facts_about(const lock_record& lock, const std::string& store, wall_time now) {
   std::vector<fact> facts = {
       {"lock", lock.name.str()}, {"store", store}, {"state", lock.holders.empty() ? "free" : "held"}};
@@ -66,6 +90,9 @@ std::vector<fact> facts_about(const lock_record& lock, const std::string& store,
   }
   for (std::size_t i = 0; i < lock.waiters.size(); ++i) {
     add_waiter(facts, i + 1, lock.waiters[i].who, now);
+  }
+  for (const node_vote& v : lock.votes) {
+    facts.emplace_back("vote", vote_words(v, lock));
   }
   return facts;
 }
@@ -152,8 +179,17 @@ std::string describe_lock(const lock_record& lock, const std::string& store, wal
   return text;
 }
 
-std::vector<std::string> list_columns() {
-  return {"NAME", "STATE", "HOST", "PID", "USER", "SINCE", "TOKEN", "WAITERS", "LABEL"};
+std::vector<std::string> list_columns(bool votes) {
+  std::vector<std::string> names = {"NAME",  "STATE", "HOST",    "PID",  "USER",
+                                    "SINCE", "TOKEN", "WAITERS", "LABEL"};
+  if (votes) {
+    names.emplace_back("VOTES");
+  }
+  return names;
+}
+
+bool any_votes(const std::vector<lock_record>& locks) noexcept {
+  return std::any_of(locks.begin(), locks.end(), [](const lock_record& l) { return !l.votes.empty(); });
 }
 
 std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_time now, bool relative) {
@@ -169,6 +205,12 @@ std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_ti
   }
   if (rows.empty()) {
     rows.push_back({lock.name.str(), "waited for", "", "", "", "", "", waiters, ""});
+  }
+  for (std::size_t i = 0; i < rows.size() && !lock.votes.empty(); ++i) {
+    const auto votes = std::count_if(lock.votes.begin(), lock.votes.end(), [&](const node_vote& v) {
+      return i < lock.holders.size() && v.holder && v.holder->owner == lock.holders[i].version.owner;
+    });
+    rows[i].push_back(std::to_string(votes) + "/" + std::to_string(lock.votes.size()));
   }
   for (auto& row : rows) {
     std::transform(row.begin(), row.end(), row.begin(),

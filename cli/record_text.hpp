@@ -37,7 +37,10 @@ namespace cremone::cli {
                                         bool terminal, const palette& colours);
 
 /// Columns of `list`: name, state, host, pid, user, since, token, waiters, label.
-[[nodiscard]] std::vector<std::string> list_columns();
+[[nodiscard]] std::vector<std::string> list_columns(bool votes);
+
+/// Are there several servers that vote?
+[[nodiscard]] bool any_votes(const std::vector<lock_record>& locks) noexcept;
 
 /// One row per holder, its state "held", "orphaned" (its command outlived cremone), "dead" or "foreign" (another
 /// program); for a lock that is only waited for, one row with state "waited for". What is not known is empty.

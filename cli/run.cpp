@@ -94,6 +94,11 @@ std::string holder_variable(const std::string& host, std::int64_t pid) {
   return host + ":" + std::to_string(pid);
 }
 
+/// Empty where the store gives none: one of an outer `run` must not be taken for it.
+std::string token_variable(fence_token token) {
+  return token == fence_token() ? std::string() : std::to_string(token.value());
+}
+
 bool is_our_caller(const hold_record& h) {
   if (h.token.value() != 0) {
     return std::to_string(h.token.value()) == variable("CREMONE_TOKEN");
@@ -130,7 +135,7 @@ outcome work(const client& store, lease& held, const run_options& options, signa
   const bool foreground = when == handover::at_once && tty.ours();
   const process_identity me = this_process();
   const launched child = start({.command = options.command,
-                                .environment = {{"CREMONE_TOKEN", std::to_string(held.token().value())},
+                                .environment = {{"CREMONE_TOKEN", token_variable(held.token())},
                                                 {"CREMONE_NAME", options.name},
                                                 {"CREMONE_STORE", store.store()},
                                                 {"CREMONE_HOLDER", holder_variable(me.host, me.pid)}},

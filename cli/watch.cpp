@@ -4,6 +4,7 @@
 #include "cli/changes.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/finding_text.hpp"
 #include "cli/output.hpp"
 #include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
@@ -47,7 +48,9 @@ wall_time wall_now() {
 /// Draws each state over the one before.
 class screen {
  public:
-  std::string redraw(const std::vector<lock_record>& locks, const std::string& store) {
+  /// `servers`: of several that vote, each in a line of its own.
+  std::string redraw(const std::vector<lock_record>& locks, const std::string& store,
+                     const std::vector<quarantine_state>& servers) {
     const extent size = terminal_size(STDOUT_FILENO);
     const palette colours = colours_for(STDOUT_FILENO);
     const wall_time now = wall_now();
@@ -56,13 +59,16 @@ class screen {
       auto more = list_rows(lock, now, true);
       rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
-    const std::size_t room =
-        size.rows > 4 ? size.rows - 4 : 1;  // the two lines above, one below, and the cursor's
+    const std::string states = servers.size() > 1 ? "\n" + quarantine_sentences(servers, store, colours) : "";
+    const std::size_t taken =  // the two lines above, one below, the cursor's, and the servers'
+        4 + static_cast<std::size_t>(std::count(states.begin(), states.end(), '\n'));
+    const std::size_t room = size.rows > taken ? size.rows - taken : 1;
     const std::size_t hidden = rows.size() > room ? rows.size() - room : 0;
     rows.resize(rows.size() - hidden);
     std::string body = cut(iso_time(now) + "  " + store, size.columns - 1) + "\n" +
-                       as_table(list_columns(), rows, size.columns - 1, colours);
+                       as_table(list_columns(any_votes(locks)), rows, size.columns - 1, colours);
     body += hidden > 0 ? "and " + std::to_string(hidden) + " more\n" : "";
+    body += states;
     const std::string up = lines_ == 0 ? "" : "\x1b[" + std::to_string(lines_) + "A";
     lines_ = static_cast<std::size_t>(std::count(body.begin(), body.end(), '\n'));
     return up + "\r\x1b[J" + body;
@@ -112,6 +118,11 @@ std::optional<outcome> pause(signal_inbox& signals, screen& view, std::chrono::m
 /// A store that does not answer for a while is no reason to stop watching it.
 bool may_pass(const error& why) { return why == errc::unreachable; }
 
+std::vector<quarantine_state> servers_of(const client& store) {
+  auto all = store.quarantine();
+  return all ? std::move(*all) : std::vector<quarantine_state>();
+}
+
 outcome watch(const client& store, form f, std::chrono::milliseconds interval, signal_inbox& signals) {
   screen view;
   std::vector<lock_record> before;
@@ -123,8 +134,8 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
       return {.status = report(now.error())};
     }
     if (now) {
-      const auto printed =
-          print(f == form::screen ? view.redraw(*now, store.store()) : changes_text(before, *now, f));
+      const auto printed = print(f == form::screen ? view.redraw(*now, store.store(), servers_of(store))
+                                                   : changes_text(before, *now, f));
       if (!printed) {
         const auto over = pause(signals, view, 0ms);  // perhaps only the reader left
         return over ? *over : outcome{.status = report(printed.error())};

@@ -48,6 +48,8 @@ struct grant {
   std::uint64_t ticket = 0;
   /// This owner held the lock already: an earlier request had arrived after all.
   bool repeated = false;
+  /// Of several servers some are in quarantine, and gave no vote.
+  bool some_quarantined = false;
 };
 
 /// A no to an acquire, with what the next decision needs.
@@ -61,6 +63,15 @@ struct rejection {
   /// *quarantined*: the server shows that it has forgotten nothing. Who never saw it give out locks may end the
   /// quarantine at once.
   bool nothing_forgotten = false;
+  /// `holders` names all who are in the way. False: there may be others, on servers that have not answered.
+  bool complete = true;
+  /// The votes of several servers were divided among those who asked, and nobody has the lock.
+  bool split = false;
+  /// What this attempt left in the store is being taken back, and its owner id must not be used again: the next attempt
+  /// needs another.
+  bool spent = false;
+  /// As in a grant.
+  bool some_quarantined = false;
 
   static constexpr std::size_t max_reported_holders = 16;
 };
@@ -91,12 +102,16 @@ struct acquire_request {
   bool join = false;
   /// Where to send hints while this owner is queued.
   std::weak_ptr<hint_sink> wake{};
+  /// Stands for whoever asks through all its attempts, where each has an owner id of its own.
+  owner_id waiter{};
+  /// The token that all servers are asked to give; zero: the server decides.
+  fence_token proposal{};
 };
 
 struct renewal {
   const lock_name* name = nullptr;
   owner_id owner{};
-  std::uint64_t seq = 0;  ///< the store keeps max(stored + 1, what the grant began with + this)
+  std::uint64_t seq = 0;  ///< the store keeps max(stored + 1, the token that the grant began with + this)
   fence_token token{};
   std::chrono::milliseconds ttl{};
 };
@@ -104,6 +119,21 @@ struct renewal {
 struct release_request {
   lock_name name{""};
   owner_id owner{};
+  /// A vote is given back by one who did not get the lock: nobody waits for that.
+  bool quiet = false;
+};
+
+/// An order to give out locks again.
+struct admission {
+  hold_version quarantine{};  ///< the one that was watched; that of nobody: whichever, by order of a person
+  fence_token floor{};        ///< no token at or below it is given
+  bool by_clock = true;       ///< nor any at or below what the clock says
+};
+
+/// What a server knows of the tokens that were given.
+struct token_floor {
+  fence_token highest{};
+  bool forgetful = false;  ///< it is in quarantine: there may have been higher ones
 };
 
 /// A part of the store, looked through for holds that nobody asks about any more.
@@ -123,6 +153,10 @@ struct traits {
   bool answers_inline = false;
   /// Keeps a queue; a grant goes to its head.
   bool fifo = false;
+  /// How many servers vote on each lock. With several, much is a majority's answer: see backend.
+  std::size_t voters = 1;
+  /// Grants have fence tokens. False where several servers count each for itself, which is no order: all tokens are 0.
+  bool tokens = true;
   /// Sends hints to waiters.
   bool hints = false;
   /// A silent hold is removed by evict() after observation; else the store expires it by itself.
@@ -159,6 +193,17 @@ struct traits {
 ///   same token and `repeated`; an acquire or renewal of an owner that was released or evicted is refused. Without
 ///   `records`, a repeated grant may have a higher token, and nobody remembers who was released.
 /// - Nothing throws.
+///
+/// *Several voters*: with `voters` > 1 every call goes to all servers, and what a majority of them says is the answer. A
+/// holder is one who has the votes of a majority.
+///
+/// - A refused try has its votes taken back at once, and its owner id is *spent*: the next attempt of the same wish comes with
+///   another one, and with the same `waiter`. There is no queue. With `join`, hints go to the waiter from each server, until an
+///   attempt of its is granted or its latest owner id is released.
+/// - A rejection names the hold on each server that was heard, in that server's own version, with the number that it gave, the
+///   owner with most votes first. evict() takes the one vote that has this version, force() all votes of this owner.
+/// - A renewal also gives back votes that are missing, where they are nobody's. *lost* is therefore said of one that was released
+///   or evicted, or in whose place another one is; of a lock that the servers know nothing about it is done.
 ///
 /// | call        | done                          | refused                                   |
 /// |-------------|-------------------------------|-------------------------------------------|
@@ -223,6 +268,42 @@ class backend {
   virtual void end_quarantine(callback<void(answer)> reply) {
     reply(refused{error(errc::unsupported, "this store knows no quarantine")});
   }
+
+  // What several servers that vote need beyond this, each for itself.
+
+  /// Gives the vote that this owner has another token. Answered like try_acquire, *not_held* when it has none.
+  virtual void commit(const lock_name& name, const owner_id& owner, fence_token token,
+                      callback<void(acquire_answer)> reply) {
+    (void)name, (void)owner, (void)token;
+    reply(rejection{.why = error(errc::unsupported, "this store decides tokens by itself")});
+  }
+
+  /// Which tokens were given, for another server that has forgotten.
+  virtual void floor(callback<void(result<token_floor>)> reply) {
+    reply(error(errc::unsupported, "this store knows no quarantine"));
+  }
+
+  /// Ends this server's quarantine; *not_held* when it is in another one by now.
+  virtual void admit(const admission& order, callback<void(answer)> reply) {
+    (void)order;
+    reply(refused{error(errc::unsupported, "this store knows no quarantine")});
+  }
+
+  /// Hints go to `wake` from now on, whenever the lock may have been released, until stop_awaiting.
+  virtual void await_release(const lock_name& name, const owner_id& waiter,
+                             const std::weak_ptr<hint_sink>& wake) {
+    (void)name, (void)waiter, (void)wake;
+  }
+  /// `served`: it has the lock. Else, if it was told of a release, another one of this client is told instead.
+  virtual void stop_awaiting(const lock_name& name, const owner_id& waiter, bool served) noexcept {
+    (void)name, (void)waiter, (void)served;
+  }
+
+  [[nodiscard]] virtual vote_statistics statistics() const { return {}; }
+
+  /// Calls `done` when nothing is on its way any more that was answered before it had reached all servers. For one who is
+  /// about to close.
+  virtual void settle(callback<void()> done) { done(); }
 
   /// Answers what is outstanding with `unknown` and lets go of the store. Calls made later are refused. A hint
   /// may still come: sinks are held weakly, and one that is over ignores it. Never blocks.

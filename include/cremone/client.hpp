@@ -90,6 +90,9 @@ class client {
   /// *unsupported* for stores that have none.
   [[nodiscard]] result<void> end_quarantine() const;
 
+  /// Where several servers vote: how many acquisitions of this client took one round trip. All zero elsewhere.
+  [[nodiscard]] vote_statistics statistics() const;
+
   /// A descriptor that keeps this client's locks from being taken for abandoned while any process has it open. Let a
   /// child process inherit it, and close it here: should this process be killed, its locks stay held until the child
   /// ends. The caller owns it; it is close-on-exec, which the child has to clear. *unsupported* where the store

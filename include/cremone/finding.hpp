@@ -38,6 +38,7 @@ struct finding {
 /// what; it waits until every lease from before must be over.
 struct quarantine_state {
   std::string node;
+  bool reachable = true;  ///< false: it could not be asked, and `why` says why
   bool quarantined = false;
   std::string why;  ///< why it is, or was last
   /// How long still, counted from when this machine saw it first. Empty: not known, since nobody here has watched it.

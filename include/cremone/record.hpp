@@ -71,11 +71,30 @@ struct waiter_record {
   owner_data who{};
 };
 
+/// What one of several servers that vote on a lock says about it.
+struct node_vote {
+  std::string node;      ///< the server, as in errors; no secrets in it
+  std::string trouble;   ///< why it could not be asked; empty: it was
+  bool avoided = false;  ///< it has been silent, and is asked only now and then
+  bool quarantined = false;
+  std::optional<hold_version> holder{};  ///< for whom its vote is, in which version; empty: for nobody
+  fence_token token{};                   ///< that it gave with its vote
+  /// How far its clock is ahead of this machine's, about.
+  std::optional<std::chrono::milliseconds> clock_ahead{};
+};
+
+/// How often the servers that vote agreed on a token at once. All zero where there is only one.
+struct vote_statistics {
+  std::uint64_t acquisitions = 0;
+  std::uint64_t in_one_round = 0;  ///< the others took two or more
+};
+
 /// A lock as seen at one moment.
 struct lock_record {
   lock_name name{""};
   std::vector<hold_record> holders{};
   std::vector<waiter_record> waiters{};  ///< in queue order
+  std::vector<node_vote> votes{};        ///< one per server, where several vote
   fence_token last{};  ///< the highest token ever given out for this name, as far as the store knows
 };
 

@@ -24,6 +24,14 @@ constexpr milliseconds first_pause{10};
 constexpr milliseconds longest_pause{1000};
 constexpr milliseconds longest_poll{100};
 
+/// Where several servers vote, those who ask at one moment divide the votes among them, and nobody gets the lock. So each takes a moment
+/// of its own, from a span that grows while that goes on: first some round trips, in the end enough for a crowd.
+constexpr milliseconds first_spread{2};
+constexpr int most_doublings = 6;
+
+/// Those who were seen last and those before them, where an answer names some only.
+constexpr std::size_t most_watched = 64;
+
 /// A refusal that may be over soon. Any other says that trying again is of no use.
 bool worth_another_try(errc why) noexcept {
   return why == errc::busy || why == errc::quarantined || why == errc::unreachable;
@@ -56,13 +64,17 @@ acquire_action acquire::attempt(instant now, bool withdraw) noexcept {
   phase_ = phase::trying;
   hinted_ = false;
   sent_ = now;
-  if (withdraw) {
+  const bool fresh = withdraw || std::exchange(spent_, false);
+  if (fresh) {
     unsettled_.reset();
+  }
+  if (withdraw) {
     queued_ = false;
   }
   return {.what = kind::attempt,
           .join = !one_try(),
           .withdraw = withdraw,
+          .fresh = fresh,
           .until = one_try() ? instant::max()
                              : give_up_at_};  // one try ends with its answer, which the store bounds
 }
@@ -75,7 +87,7 @@ acquire_action acquire::fail(error why) {
 
 acquire_action acquire::sleep_until(instant until) noexcept {
   phase_ = phase::sleeping;
-  tried_to_evict_.reset();
+  tried_to_evict_.clear();
   wake_at_ = std::min(until, give_up_at_);
   return {.what = kind::sleep, .until = wake_at_};
 }
@@ -120,8 +132,13 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   if (one_try()) {
     return fail(r.why);
   }
+  if (r.split) {
+    splits_ = std::min(splits_ + 1, most_doublings);
+    return wait_or_fail(now, now + moment_of_its_own());
+  }
+  splits_ = r.why == errc::busy ? 0 : splits_;
   if (hinted_ && now < give_up_at_) {
-    return attempt(now);
+    return settings_.voters > 1 ? wait_or_fail(now, now + moment_of_its_own()) : attempt(now);
   }
   if (r.why.code() != errc::busy) {
     const nanoseconds advice = r.retry_after.value_or(milliseconds{0});
@@ -133,7 +150,7 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
 }
 
-/// Those in the way who have been silent for long enough, one after the other. The quarantine of a server is one of them.
+/// Those in the way who have been silent for long enough. The quarantine of a server is one of them.
 std::optional<acquire_action> acquire::evict_if_ripe(instant now, const refusal& r, observations& seen,
                                                      instant& ripe) {
   const bool quarantined = r.why.code() == errc::quarantined;
@@ -141,26 +158,34 @@ std::optional<acquire_action> acquire::evict_if_ripe(instant now, const refusal&
     return std::nullopt;
   }
   const lock_name& name = quarantined ? quarantine_name() : settings_.name;
-  watch(now, r.holders);
-  seen.forget_all_but(name, r.holders);
+  watch(now, r.holders, r.complete);
+  if (r.complete) {
+    seen.forget_all_but(name, r.holders);
+  }
+  acquire_action evict{.what = kind::evict};
   for (const hold_record& holder : r.holders) {
     const instant from = ripe_at(holder, seen.note(name, holder, now));
-    if (tried_to_evict_ == holder.version) {
+    if (std::find(tried_to_evict_.begin(), tried_to_evict_.end(), holder.version) != tried_to_evict_.end()) {
       continue;  // it is still there; ask again after a pause, not in a busy loop
     }
     if (now >= from || (quarantined && r.may_end_at_once)) {
-      phase_ = phase::evicting;
-      tried_to_evict_ = holder.version;
-      return acquire_action{.what = kind::evict, .victim = holder.version};
+      evict.victims.push_back(holder.version);
+    } else {
+      ripe = std::min(ripe, from);
     }
-    ripe = std::min(ripe, from);
   }
-  return std::nullopt;
+  if (evict.victims.empty()) {
+    return std::nullopt;
+  }
+  phase_ = phase::evicting;
+  tried_to_evict_.insert(tried_to_evict_.end(), evict.victims.begin(), evict.victims.end());
+  return evict;
 }
 
 /// What a refusal says, beyond that it is one.
 void acquire::take_note(instant now, const refusal& r) {
   phase_ = phase::sleeping;  // nothing is under way
+  spent_ = spent_ || r.spent;
   // Where there are hints without a queue, the store knows whom to tell, and says no place.
   const bool on_a_list = settings_.hints && !settings_.fifo && !one_try() && r.why == errc::busy;
   queued_ = queued_ || r.place.has_value() || on_a_list;
@@ -174,12 +199,22 @@ void acquire::take_note(instant now, const refusal& r) {
 
 /// A waiter remembers by itself since when it has seen whom: its client's table, which is for those who try and come
 /// again, may be full.
-void acquire::watch(instant now, std::span<const hold_record> holders) {
+void acquire::watch(instant now, std::span<const hold_record> holders, bool all_of_them) {
   const auto before = std::exchange(watched_, {});
   for (const hold_record& holder : holders) {
     const auto known = std::find_if(before.begin(), before.end(),
                                     [&](const sight& s) { return s.version == holder.version; });
     watched_.push_back({holder.version, known == before.end() ? now : known->first});
+  }
+  if (all_of_them) {
+    return;
+  }
+  for (const sight& s : before) {  // it may still be there, on a server that has not answered
+    const bool named = std::any_of(holders.begin(), holders.end(),
+                                   [&](const hold_record& h) { return h.version == s.version; });
+    if (!named && watched_.size() < most_watched) {
+      watched_.push_back(s);
+    }
   }
 }
 
@@ -201,7 +236,8 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
   if (*r.place > 0) {  // each one ahead has the claim time, should the lock be free by now
     const auto ahead = static_cast<std::int64_t>(std::min<std::size_t>(*r.place, 1000));
     if (settings_.claim_time * ahead < settings_.waiter_refresh) {
-      return settings_.claim_time * ahead;
+      // Kept for those ahead: a store may pass them over one at a time, each when somebody asks.
+      return r.holders.empty() ? settings_.claim_time : settings_.claim_time * ahead;
     }
     // Those far behind come at moments of their own: in a crowd one of them is always about to ask, and notices when those
     // before it are dead.
@@ -213,6 +249,10 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
     pause = std::min<nanoseconds>(pause, nanoseconds(holder.ttl) / 6);
   }
   return pause;
+}
+
+nanoseconds acquire::moment_of_its_own() noexcept {
+  return spread_.between(nanoseconds(0), nanoseconds(first_spread) * (1 << splits_));
 }
 
 /// Without a queue: until the holder's time is over, where the store ends it. Until then its release is hinted, or, where
@@ -271,6 +311,10 @@ acquire_action acquire::evicted(instant now, bool in_doubt) noexcept {
 }
 
 acquire_action acquire::hint(instant now) noexcept {
+  if (phase_ == phase::sleeping && settings_.voters > 1) {
+    const instant look = now + moment_of_its_own();
+    return look < wake_at_ ? sleep_until(look) : acquire_action{};
+  }
   if (phase_ == phase::sleeping) {
     return attempt(now);
   }

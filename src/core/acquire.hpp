@@ -32,6 +32,8 @@ struct acquire_settings {
   std::optional<std::chrono::milliseconds> wait;  ///< empty: for as long as it takes; zero: one try
   std::int64_t drift_ppm = 0;
   bool fifo = false;
+  std::size_t voters =
+      1;  ///< servers that vote: with several, those who ask at one moment get in each other's way
   bool hints = false;
   bool observed_takeover = false;
   std::chrono::milliseconds waiter_refresh{};
@@ -47,6 +49,9 @@ struct refusal {
   std::optional<std::chrono::milliseconds> retry_after;
   /// *quarantined*: it need not be watched for its whole time.
   bool may_end_at_once = false;
+  bool complete = true;  ///< `holders` names all who are in the way
+  bool split = false;    ///< nobody has the lock: the votes were divided among those who asked
+  bool spent = false;    ///< the owner id must not be used again; what it left is being taken back
 };
 
 /// What the engine must do next.
@@ -54,18 +59,19 @@ struct acquire_action {
   enum class kind : std::uint8_t {
     nothing,  ///< an answer is on its way
     attempt,  ///< send a try; validity will count from the `now` of this step. Tick at `until`
-    evict,    ///< send an evict of `victim`
+    evict,    ///< send an evict of each of `victims`; one answer when all are in
     sleep,    ///< tick at `until`, or sooner by a hint
     succeed,  ///< the lock is ours since `since`
     fail,     ///< tell the caller `why`
   };
   kind what = kind::nothing;
-  bool join = false;           ///< attempt: queue when refused
-  bool withdraw = false;       ///< first release the owner id used so far, and never use it again
-  hold_version victim{};       ///< evict
-  instant until{};             ///< sleep, attempt
-  instant since{};             ///< succeed: the moment from which the validity counts
-  std::optional<error> why{};  ///< fail
+  bool join = false;                    ///< attempt: queue when refused
+  bool withdraw = false;                ///< first release the owner id used so far, and never use it again
+  bool fresh = false;                   ///< attempt: with another owner id than before
+  std::vector<hold_version> victims{};  ///< evict: never empty
+  instant until{};                      ///< sleep, attempt
+  instant since{};                      ///< succeed: the moment from which the validity counts
+  std::optional<error> why{};           ///< fail
 };
 
 /// | state    | start   | granted                    | refused                          | unknown         | hint    | tick            | cancel  |
@@ -122,10 +128,11 @@ class acquire {
   void take_note(instant now, const refusal& r);
   [[nodiscard]] std::optional<acquire_action> evict_if_ripe(instant now, const refusal& r, observations& seen,
                                                             instant& ripe);
-  void watch(instant now, std::span<const hold_record> holders);
+  void watch(instant now, std::span<const hold_record> holders, bool all_of_them);
   [[nodiscard]] instant ripe_at(const hold_record& holder, instant by_the_table);
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;
   [[nodiscard]] std::chrono::nanoseconds poll_without_queue(const refusal& r) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds moment_of_its_own() noexcept;
 
   acquire_settings settings_;
   backoff pauses_;
@@ -139,10 +146,12 @@ class acquire {
   // connection that answer may have overtaken the old request.
   std::optional<instant> unsettled_;
   std::optional<error> trouble_;  // why the store could not be asked last time; empty after an answer
-  std::optional<hold_version> tried_to_evict_;  // since the last sleep
-  std::vector<sight> watched_;                  // those who were in the way last time
-  bool queued_ = false;                         // the store may know us as a waiter
-  bool hinted_ = false;                         // our turn may have come while an answer was on its way
+  std::vector<hold_version> tried_to_evict_;  // since the last sleep
+  std::vector<sight> watched_;                // those who were in the way last time
+  bool queued_ = false;                       // the store may know us as a waiter
+  bool hinted_ = false;                       // our turn may have come while an answer was on its way
+  bool spent_ = false;                        // the owner id
+  int splits_ = 0;                            // attempts in a row that only got in each other's way
 };
 
 }  // namespace cremone::core

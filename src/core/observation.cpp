@@ -14,7 +14,7 @@ const lock_name& quarantine_name() {
 }
 
 instant observations::note(const lock_name& name, const hold_record& hold, instant now) {
-  const key k{name, hold.version.owner};
+  const key k{name, hold.version.owner, hold.version.life};
   auto found = seen_.find(k);
   const auto silence = silence_of(hold.ttl, drift_ppm_);
   if (found == seen_.end()) {
@@ -41,13 +41,13 @@ void observations::restore(const lock_name& name, const hold_version& version, i
   if (first >= now) {
     return;  // a clock that is not ours
   }
-  const key k{name, version.owner};
+  const key k{name, version.owner, version.life};
   const auto found = seen_.find(k);
   if (found != seen_.end()) {
     sight& s = found->second;
     if (s.version == version) {
       s.first = std::min(s.first, first);
-    } else if (s.version.life == version.life && s.version.seq < version.seq) {
+    } else if (s.version.seq < version.seq) {
       // Numbers only grow: it was renewed since we looked.
       living_.splice(living_.end(), s.lives ? living_ : silent_, s.turn);
       s = {version, first, now, true, s.turn};
@@ -61,15 +61,15 @@ void observations::restore(const lock_name& name, const hold_version& version, i
 }
 
 std::optional<instant> observations::since(const lock_name& name, const hold_version& version) const {
-  const auto found = seen_.find(key{name, version.owner});
+  const auto found = seen_.find(key{name, version.owner, version.life});
   return found != seen_.end() && found->second.version == version ? std::optional(found->second.first)
                                                                   : std::nullopt;
 }
 
 std::vector<observations::seen_hold> observations::seen_of(const lock_name& name) const {
   std::vector<seen_hold> all;
-  for (auto at = seen_.lower_bound(key{name, owner_id{}}); at != seen_.end() && at->first.first == name;
-       ++at) {
+  for (auto at = seen_.lower_bound(key{name, owner_id{}, 0});
+       at != seen_.end() && std::get<0>(at->first) == name; ++at) {
     const sight& s = at->second;
     all.push_back({name, s.version, s.first, s.latest});
   }
@@ -97,10 +97,11 @@ void observations::forget_all_but(const lock_name& name, std::span<const hold_re
   if (seen_.empty()) {
     return;  // the usual case, without building a key
   }
-  auto at = seen_.lower_bound(key{name, owner_id{}});
-  while (at != seen_.end() && at->first.first == name) {
-    const bool there = std::any_of(holders.begin(), holders.end(),
-                                   [&](const hold_record& h) { return h.version.owner == at->first.second; });
+  auto at = seen_.lower_bound(key{name, owner_id{}, 0});
+  while (at != seen_.end() && std::get<0>(at->first) == name) {
+    const bool there = std::any_of(holders.begin(), holders.end(), [&](const hold_record& h) {
+      return h.version.owner == at->second.version.owner && h.version.life == at->second.version.life;
+    });
     at = there ? std::next(at) : erase(at);
   }
 }

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,8 @@ class observations {
   [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
 
  private:
-  using key = std::pair<lock_name, owner_id>;
+  /// One of several servers that vote may show another version of a hold than the next: each is watched for itself.
+  using key = std::tuple<lock_name, owner_id, std::uint64_t>;
   struct sight {
     hold_version version;
     instant first;

@@ -102,9 +102,11 @@ seen_holds of_lock(seen_holds all, const lock_name& name) {
   return {begin, end};
 }
 
-const observations::seen_hold* find(seen_holds of_one_lock, const owner_id& owner) {
-  const auto found = std::find_if(of_one_lock.begin(), of_one_lock.end(),
-                                  [&](const auto& seen) { return seen.version.owner == owner; });
+/// Of the same life: each of several servers has one of its own, and shows a version of its own.
+const observations::seen_hold* find(seen_holds of_one_lock, const hold_version& version) {
+  const auto found = std::find_if(of_one_lock.begin(), of_one_lock.end(), [&](const auto& seen) {
+    return seen.version.owner == version.owner && seen.version.life == version.life;
+  });
   return found == of_one_lock.end() ? nullptr : &*found;
 }
 
@@ -114,13 +116,14 @@ bool about_store(const sighting& s) { return s.name.str().starts_with('\x01'); }
 /// Is this note over, now that we have seen what we have seen of its lock?
 bool is_over(const sighting& note, seen_holds ours) {
   const seen_holds lock = of_lock(ours, note.name);
-  if (const auto* const mine = find(lock, note.version.owner)) {
-    // Numbers only grow within a life; of the same one, ours goes in.
-    return mine->version.life != note.version.life || mine->version.seq >= note.version.seq;
+  if (const auto* const mine = find(lock, note.version)) {
+    return mine->version.seq >= note.version.seq;  // numbers only grow; of the same one, ours goes in
   }
   // We saw who was there after that, and it was not among them. A full list may have left it out.
   return !lock.empty() && lock.size() < complete_below &&
-         std::any_of(lock.begin(), lock.end(), [&](const auto& mine) { return note.first <= mine.latest; });
+         std::any_of(lock.begin(), lock.end(), [&](const auto& mine) {
+           return mine.version.life == note.version.life && note.first <= mine.latest;
+         });
 }
 
 /// What of ours is to go in: not what somebody has seen in a newer version; and since when the first of all saw it.
@@ -134,10 +137,9 @@ std::vector<sighting> news(std::span<const sighting> kept, const vantage& from, 
     if (note.from != from) {
       continue;
     }
-    if (const auto* const mine = find(of_lock(ours, note.name), note.version.owner)) {
+    if (const auto* const mine = find(of_lock(ours, note.name), note.version)) {
       const auto i = static_cast<std::size_t>(mine - ours.data());
-      outdated[i] =
-          outdated[i] || (note.version.life == mine->version.life && note.version.seq > mine->version.seq);
+      outdated[i] = outdated[i] || note.version.seq > mine->version.seq;
       if (note.version == mine->version) {
         fresh[i].first = std::min(fresh[i].first, note.first);
       }

@@ -4,6 +4,7 @@
 #include "engine/describe.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,7 @@ core::acquire_settings settings_for(const engine& e, const lock_name& name, cons
           .wait = options.wait == forever ? std::nullopt : std::optional(options.wait),
           .drift_ppm = t.drift_ppm,
           .fifo = t.fifo,
+          .voters = t.voters,
           .hints = t.hints,
           .observed_takeover = t.observed_takeover,
           .waiter_refresh = t.waiter_refresh,
@@ -42,7 +44,9 @@ acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const 
                .ttl = options.ttl,
                .who = std::move(who),
                .join = false,
-               .wake = {}},
+               .wake = {},
+               .waiter = engine_->fresh_owner(),
+               .proposal = {}},
       max_hold_(options.max_hold),
       machine_(settings_for(*engine_, name, options, request_.owner)),
       done_(std::move(done)) {}
@@ -121,6 +125,9 @@ core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
   const instant now = this->now();  // after the answer was read
   if (const auto* yes = std::get_if<grant>(&a)) {
     granted_ = *yes;
+    if (yes->some_quarantined) {
+      engine_->look_after_quarantines();
+    }
     return machine_.granted(now, yes->repeated);
   }
   if (auto* no = std::get_if<rejection>(&a)) {
@@ -133,6 +140,9 @@ core::acquire_action acquire_op::on_answer(acquire_answer&& a) {
 core::acquire_action acquire_op::on_refusal(instant now) {
   lookout& known = engine_->holders();
   const bool quarantined = last_no_.why == errc::quarantined;
+  if (last_no_.some_quarantined && !quarantined) {
+    engine_->look_after_quarantines();
+  }
   if (last_no_.why == errc::busy) {
     engine_->gave_out();
   }
@@ -151,8 +161,16 @@ core::acquire_action acquire_op::on_refusal(instant now) {
   }
   const bool at_once = quarantined && last_no_.nothing_forgotten && !known.ever_open();
   return known.with_table([&](core::observations& seen) {
-    return machine_.refused(
-        now, {last_no_.why, last_no_.holders, last_no_.place, last_no_.retry_after, at_once}, seen);
+    return machine_.refused(now,
+                            {.why = last_no_.why,
+                             .holders = last_no_.holders,
+                             .place = last_no_.place,
+                             .retry_after = last_no_.retry_after,
+                             .may_end_at_once = at_once,
+                             .complete = last_no_.complete,
+                             .split = last_no_.split,
+                             .spent = last_no_.spent},
+                            seen);
   });
 }
 
@@ -171,7 +189,7 @@ void acquire_op::perform(const core::acquire_action& action) {
 }
 
 void acquire_op::send_attempt(const core::acquire_action& action) {
-  if (action.withdraw) {
+  if (action.fresh) {
     request_.owner = engine_->fresh_owner();
   }
   request_.join = action.join;
@@ -183,21 +201,42 @@ void acquire_op::send_attempt(const core::acquire_action& action) {
   });
 }
 
-void acquire_op::send_evict(const core::acquire_action& action) {
-  victim_ = action.victim;
-  engine_->store().evict(request_.name, victim_, [self = shared_from_this()](const answer& a) {
+/// Some evictions, which are over when the last of them is answered.
+class acquire_op::purge {
+ public:
+  purge(std::shared_ptr<acquire_op> by, std::vector<hold_version> of)
+      : victims(std::move(of)), by_(std::move(by)), left_(victims.size()) {}
+
+  void take(const hold_version& victim, const answer& a) {
     if (std::holds_alternative<done>(a)) {
-      self->report_eviction();
+      by_->report_eviction(victim);
     }
-    self->deliver([&](inbox& in) { in.evicted = std::holds_alternative<unknown>(a); });
-  });
+    in_doubt_ = in_doubt_ || std::holds_alternative<unknown>(a);
+    if (--left_ == 0) {
+      by_->deliver([&](inbox& in) { in.evicted = in_doubt_.load(); });
+    }
+  }
+
+  const std::vector<hold_version> victims;
+
+ private:
+  const std::shared_ptr<acquire_op> by_;
+  std::atomic<std::size_t> left_;
+  std::atomic<bool> in_doubt_ = false;
+};
+
+void acquire_op::send_evict(const core::acquire_action& action) {
+  const auto all = std::make_shared<purge>(shared_from_this(), action.victims);
+  for (const hold_version& victim : all->victims) {
+    engine_->store().evict(request_.name, victim, [all, &victim](const answer& a) { all->take(victim, a); });
+  }
 }
 
 /// While the eviction's answer is on its way nobody else touches what was refused last. The store tells of a quarantine that
 /// has ended by itself.
-void acquire_op::report_eviction() {
+void acquire_op::report_eviction(const hold_version& of) {
   const auto victim = std::find_if(last_no_.holders.begin(), last_no_.holders.end(),
-                                   [&](const hold_record& h) { return h.version == victim_; });
+                                   [&](const hold_record& h) { return h.version == of; });
   if (last_no_.why == errc::busy && victim != last_no_.holders.end()) {
     engine_->events().tell(event_kind::evicted, "lock '" + request_.name.str() + "' was taken over from " +
                                                     describe_owner(victim->owner) +

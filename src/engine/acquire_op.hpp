@@ -49,7 +49,8 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   void handle(inbox&& news);
   [[nodiscard]] core::acquire_action on_answer(acquire_answer&& a);
   [[nodiscard]] core::acquire_action on_refusal(instant now);
-  void report_eviction();
+  class purge;
+  void report_eviction(const hold_version& of);
   void perform(const core::acquire_action& action);
   void send_attempt(const core::acquire_action& action);
   void send_evict(const core::acquire_action& action);
@@ -75,7 +76,6 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   const std::chrono::milliseconds max_hold_;
   core::acquire machine_;
   callback<void(result<lease>)> done_;
-  hold_version victim_;
   grant granted_;
   rejection last_no_{
       .why = error(errc::unreachable)};  // for the message; until there is one, nobody was reached

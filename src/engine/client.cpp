@@ -211,6 +211,10 @@ result<void> client::end_quarantine() const {
   });
 }
 
+vote_statistics client::statistics() const {
+  return unusable(engine_) ? vote_statistics{} : engine_->store().statistics();
+}
+
 result<int> client::lifeline() const {
   if (auto no = unreadable(engine_)) {
     return *no;

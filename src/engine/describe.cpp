@@ -43,7 +43,7 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
 /// How long it still takes, as this machine has seen it.
 std::string quarantine_words(const rejection& no, std::optional<std::chrono::nanoseconds> seen) {
   std::string text = no.why.detail();
-  if (no.holders.size() == 1) {
+  if (!no.holders.empty()) {
     const auto left =
         std::chrono::nanoseconds(no.holders.front().ttl) - seen.value_or(std::chrono::nanoseconds(0));
     text += ", " + shown(std::chrono::floor<std::chrono::microseconds>(left)) +

@@ -38,7 +38,15 @@ engine::engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::uniq
       leases_(std::make_shared<keeper>(env_, store_)),
       phase_(random_phase(*env_)),
       holders_(traits_, std::move(seen)),
+      warden_(traits_.quarantines && traits_.voters > 1 ? std::make_shared<warden>(*env_, *store_, holders_)
+                                                        : nullptr),
       sweeper_(traits_.sweeps ? std::make_shared<sweeper>(*env_, *store_, holders_, *events_) : nullptr) {}
+
+void engine::look_after_quarantines() {
+  if (warden_ && !closed()) {
+    warden_->look(shared_from_this());
+  }
+}
 
 void engine::watch_quarantine(quarantine_state& state) {
   if (!state.quarantined || state.version == hold_version{}) {
@@ -65,6 +73,9 @@ void engine::gave_out() {
   }
   if (sweeper_) {
     sweeper_->start(shared_from_this(), phase_);
+  }
+  if (warden_) {
+    warden_->look(shared_from_this());
   }
 }
 
@@ -194,6 +205,9 @@ void engine::close(std::chrono::milliseconds grace) noexcept {
     ++under_way_;
     sweeper_->step(shared_from_this(), [self = shared_from_this()] { self->finished(); });
   }
+
+  ++under_way_;
+  store_->settle([self = shared_from_this()] { self->finished(); });
 
   {
     std::unique_lock lock(mutex_);

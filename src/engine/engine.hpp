@@ -10,6 +10,7 @@
 #include "engine/keeper.hpp"
 #include "engine/lookout.hpp"
 #include "engine/sweeper.hpp"
+#include "engine/warden.hpp"
 
 #include <cremone/backend.hpp>
 #include <cremone/client.hpp>
@@ -82,6 +83,9 @@ class engine : public std::enable_shared_from_this<engine> {
   /// Says how long it still takes; whoever asks has seen it from now on.
   void watch_quarantine(quarantine_state& state);
 
+  /// Some of the store's servers are in quarantine, and the others decide without them.
+  void look_after_quarantines();
+
   /// A lock was granted, or is held by another: the store gives out locks.
   void gave_out();
 
@@ -126,6 +130,7 @@ class engine : public std::enable_shared_from_this<engine> {
 
   lookout holders_;
   std::atomic<bool> seen_open_ = false;
+  const std::shared_ptr<warden> warden_;    // null where there is one server, or none that forgets
   const std::shared_ptr<sweeper> sweeper_;  // null where nothing needs to be swept
 
   std::atomic<bool> closed_ = false;

@@ -90,7 +90,18 @@ opened open_redis(const url& u, const surroundings& s) {
   if (!node) {
     return node.error();
   }
-  return std::shared_ptr<backend>(std::make_shared<detail::quorum>(std::vector{std::move(*node)}));
+  return std::shared_ptr<backend>(std::make_shared<detail::quorum>(s.outside, std::vector{std::move(*node)}));
+}
+
+/// A quorum of several.
+opened open_redlock(const url& u, const surroundings& s) {
+  auto ring = redis::open_ring(u, s.outside, s.outside->network(), s.events);
+  if (!ring) {
+    return ring.error();
+  }
+  return std::shared_ptr<backend>(std::make_shared<detail::quorum>(
+      s.outside, std::move(ring->nodes),
+      detail::quorum_options{ring->store, ring->identity, std::move(ring->names), ring->strict}));
 }
 #endif
 
@@ -107,6 +118,8 @@ constexpr std::array schemes = {
     scheme{"redis+unix", open_redis},
     scheme{"redis+sentinel", open_redis},
     scheme{"rediss+sentinel", open_redis},
+    scheme{"redlock", open_redlock},
+    scheme{"redlocks", open_redlock},
 #endif
     scheme{"", nullptr},  // so that a build without any store still compiles
 };

@@ -191,8 +191,11 @@ TEST(Quarantine, AsJsonHasEveryKey) {
   EXPECT_EQ(j["store"], "redlock://");
   EXPECT_EQ(j["quarantined"], true);
   EXPECT_EQ(j["ended"], true);
-  EXPECT_EQ(j["servers"][0],
-            json({{"node", "a:1"}, {"quarantined", false}, {"left_ms", nullptr}, {"why", nullptr}}));
+  EXPECT_EQ(j["servers"][0], json({{"node", "a:1"},
+                                   {"reachable", true},
+                                   {"quarantined", false},
+                                   {"left_ms", nullptr},
+                                   {"why", nullptr}}));
   EXPECT_EQ(j["servers"][1]["left_ms"], 41000);
 }
 

@@ -40,7 +40,7 @@ class Takeover : public client_test {
   /// The lock is another's now, and the dead holder is known to be out.
   void expect_replaced(const grant& before, const lease& after) {
     EXPECT_TRUE(after.held());
-    EXPECT_GT(after.token(), before.token);
+    expect_later(after.token(), before.token);
     EXPECT_EQ(shown(seam_.renew(renewing(lock_, dead_, before.token, 1))), "refused: lost");
     EXPECT_EQ(shown(seam_.release(lock_, dead_)), "refused: not_held");
     EXPECT_TRUE(after.held());
@@ -140,13 +140,13 @@ TEST_P(Takeover, LetsOnlyOneOfManyIn) {
   auto& other = first_won ? second : first;
   auto won = winner.get();
   ASSERT_TRUE(won) << won.error().message();
-  EXPECT_GT(won->token(), before.token);
+  expect_later(won->token(), before.token);
   EXPECT_EQ(other.wait_for(0s), std::future_status::timeout);
   const fence_token second_last = won->token();
   EXPECT_TRUE(won->release());
   const auto next = other.get();
   ASSERT_TRUE(next) << next.error().message();
-  EXPECT_GT(next->token(), second_last);
+  expect_later(next->token(), second_last);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class redis_store final : public store_under_test {
     auto node = redis::open_backend(parse_url(url_).value(), outside, real->network(),
                                     std::make_shared<const event_hub>())
                     .value();
-    return std::make_shared<detail::quorum>(std::vector{std::move(node)});  // as open() does
+    return std::make_shared<detail::quorum>(outside, std::vector{std::move(node)});  // as open() does
   }
 
  private:

@@ -48,21 +48,23 @@ class Acquire : public seam_test {
       request.join = join;
       const acquire_answer a = here_.try_acquire(request);
       EXPECT_EQ(shown(a), before.holders.empty() ? "granted" : "refused: busy");
-      EXPECT_EQ(shown(here_.release(name, late)), before.holders.empty() ? "done" : "refused: not_held");
+      if (before.holders.empty()) {
+        EXPECT_EQ(shown(here_.release(name, late)), "done");
+      } else if (join) {
+        leave(here_, name, late);
+      } else {
+        EXPECT_EQ(shown(here_.release(name, late)), "refused: not_held");
+      }
     }
-    const lock_record after = inspect(name);
-    ASSERT_EQ(after.holders.size(), before.holders.size());
-    if (!after.holders.empty()) {
-      EXPECT_EQ(after.holders.front().version, before.holders.front().version);
-    }
+    expect_untouched(inspect(name), before);
   }
 
   /// Where there is no queue, there is nothing to leave.
   void enter_and_leave_the_queue(const owner_id& owner) {
     enqueue(queueing(lock_, owner));
-    EXPECT_EQ(shown(here_.release(lock_, owner)), like().fifo ? "done" : "refused: not_held");
-    if (like().fifo) {
-      expect_turned_away_for_good(lock_, owner);
+    leave(here_, lock_, owner);
+    if (like().records) {
+      expect_turned_away_for_good(lock_, latest(owner));
     }
   }
 
@@ -74,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Contract, Acquire, ::testing::ValuesIn(tested_stores())
 
 TEST_P(Acquire, GrantsAFreeLock) {
   const grant yes = take(lock_, ann_);
-  EXPECT_GT(yes.token, fence_token(0));
+  expect_later(like(), yes.token, fence_token(0));
   EXPECT_FALSE(yes.repeated);
   EXPECT_EQ(holder_of(lock_).version.owner, ann_);
 }
@@ -92,9 +94,15 @@ TEST_P(Acquire, RefusesAHeldLockAndSaysWhoHoldsIt) {
   const rejection no = rejected(there_.try_acquire(wanting(lock_, bob_)));
   EXPECT_EQ(no.why.code(), errc::busy);
   EXPECT_FALSE(no.place) << "it did not ask to queue";
-  ASSERT_EQ(no.holders.size(), 1U);
-  EXPECT_EQ(no.holders.front().version, holder_of(lock_).version);
-  expect_shown(no.holders.front(), first, yes);
+  expect_names_holder(no, lock_);
+  expect_shown(holder_of(lock_), first, yes);
+  std::size_t too_late = 0;
+  for (const hold_record& seen : no.holders) {
+    // Of several servers those who were not needed for the majority may have given another number.
+    too_late += like().records && seen.token != yes.token ? 1U : 0U;
+    expect_shown(seen, first, {.token = like().voters > 1 ? seen.token : yes.token});
+  }
+  EXPECT_LE(too_late, (like().voters - 1) / 2);
 }
 
 TEST_P(Acquire, ReturnsOwnerDataAsItWasGiven) {
@@ -113,11 +121,12 @@ TEST_P(Acquire, ReturnsOwnerDataAsItWasGiven) {
     request.who = {"hôte-1.example", 1LL << 40U, "o'brien", label, wall_time{}};
     const grant yes = granted(here_.try_acquire(request));
 
-    const rejection no = rejected(there_.try_acquire(wanting(lock_, bob_)));
-    ASSERT_EQ(no.holders.size(), 1U);
-    for (const hold_record& seen : {no.holders.front(), holder_of(lock_)}) {
-      expect_shown(seen, request, yes);
+    const rejection no = rejected(there_.try_acquire(wanting(lock_, fresh_owner())));
+    ASSERT_FALSE(no.holders.empty());
+    for (const hold_record& seen : no.holders) {
+      EXPECT_EQ(seen.owner.label, label);
     }
+    expect_shown(holder_of(lock_), request, yes);
     EXPECT_EQ(shown(here_.release(lock_, request.owner)), "done");
   }
 }
@@ -132,22 +141,22 @@ TEST_P(Acquire, LeavesNoTraceOfARefusedTry) {
 
 TEST_P(Acquire, GrantsAHolderAgainWithTheSameVersionAndNoLowerToken) {
   const grant first = take(lock_, ann_);
-  const hold_version before = holder_of(lock_).version;
+  const auto before = versions_of(lock_);
   for (const bool join : {false, true}) {
     acquire_request again = wanting(lock_, ann_);
     again.join = join;
     expect_repeated(granted(here_.try_acquire(again)), first);
   }
-  EXPECT_EQ(holder_of(lock_).version, before) << "a new version would look like a renewal";
+  EXPECT_EQ(versions_of(lock_), before) << "a new version would look like a renewal";
   EXPECT_TRUE(inspect(lock_).waiters.empty());
 }
 
 TEST_P(Acquire, GrantsAHolderAgainAfterARenewalWithoutTakingTheVersionBack) {
   const grant first = take(lock_, ann_);
   EXPECT_EQ(shown(here_.renew(test::renewing(lock_, ann_, first.token, 1))), "done");
-  const hold_version before = holder_of(lock_).version;
+  const auto before = versions_of(lock_);
   EXPECT_EQ(shown(here_.try_acquire(wanting(lock_, ann_))), "granted again");
-  EXPECT_EQ(holder_of(lock_).version, before) << "a version never returns";
+  EXPECT_EQ(versions_of(lock_), before) << "a version never returns";
 }
 
 TEST_P(Acquire, RefusesAnOwnerThatWasReleased) {
@@ -160,7 +169,7 @@ TEST_P(Acquire, RefusesAnOwnerThatWasReleased) {
 
 TEST_P(Acquire, RefusesAnOwnerThatWasEvicted) {
   take(lock_, ann_);
-  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  evict(there_, lock_);
   expect_turned_away_for_good(lock_, ann_);
   take(lock_, bob_);
   expect_turned_away_for_good(lock_, ann_);
@@ -170,7 +179,7 @@ TEST_P(Acquire, RefusesAnOwnerThatLeftTheQueue) {
   take(lock_, ann_);
   enter_and_leave_the_queue(bob_);
   EXPECT_EQ(shown(here_.release(lock_, ann_)), "done");
-  expect_turned_away_for_good(lock_, bob_);
+  expect_turned_away_for_good(lock_, latest(bob_));
 }
 
 TEST_P(Acquire, RefusesAnOwnerThatLeftTheQueueOfALockWithAPast) {

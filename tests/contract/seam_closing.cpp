@@ -86,7 +86,7 @@ TEST_P(Answers, ComeInsideTheCallWhereTheTraitsSaySoAndElseOnAnotherThread) {
 
 TEST_P(Closing, RefusesLaterCallsAndChangesNothing) {
   const grant yes = take(lock_, ann_);
-  const hold_version before = holder_of(lock_).version;
+  const auto before = versions_of(lock_);
   auto gone = store().open_backend();
   gone.close();
 
@@ -98,14 +98,14 @@ TEST_P(Closing, RefusesLaterCallsAndChangesNothing) {
   EXPECT_TRUE(std::holds_alternative<refused>(renewed[1])) << shown(renewed[1]);
   const answer released = gone.release(lock_, ann_);
   EXPECT_TRUE(std::holds_alternative<refused>(released)) << shown(released);
-  const answer evicted = gone.evict(lock_, before);
+  const answer evicted = gone.evict(lock_, before.at(0));
   EXPECT_TRUE(std::holds_alternative<refused>(evicted)) << shown(evicted);
   const answer forced = gone.force(lock_, ann_);
   EXPECT_TRUE(std::holds_alternative<refused>(forced)) << shown(forced);
   EXPECT_TRUE(gone.inspect(lock_).has_error());
   EXPECT_TRUE(gone.list().has_error());
 
-  EXPECT_EQ(holder_of(lock_).version, before);
+  EXPECT_EQ(versions_of(lock_), before);
   EXPECT_TRUE(inspect(lock_).waiters.empty());
   EXPECT_TRUE(inspect("other").holders.empty());
 }

@@ -7,6 +7,7 @@
 #include "support/crowd.hpp"
 #include "support/wait_for.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace cremone::contract {
@@ -24,10 +25,8 @@ class Eviction : public seam_test {
     const lock_record before = inspect(lock_);
     EXPECT_EQ(shown(here_.evict(lock_, version)), "refused: not_held");
     const lock_record after = inspect(lock_);
-    ASSERT_EQ(after.holders.size(), before.holders.size());
-    if (!after.holders.empty()) {
-      EXPECT_EQ(after.holders.front().version, before.holders.front().version);
-    }
+    EXPECT_EQ(after.holders.size(), before.holders.size());
+    expect_untouched(after, before);
     EXPECT_EQ(after.waiters.size(), before.waiters.size());
   }
 
@@ -39,9 +38,16 @@ INSTANTIATE_TEST_SUITE_P(Contract, Eviction, ::testing::ValuesIn(tested_stores()
 
 TEST_P(Eviction, RemovesTheHoldOfThisVersion) {
   take(lock_, ann_);
-  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  evict(there_, lock_);
   expect_nothing_left();
   EXPECT_EQ(shown(there_.try_acquire(wanting(lock_, bob_))), "granted");
+}
+
+TEST_P(Eviction, MayBeTheFirstThatABackendIsAskedFor) {
+  take(lock_, ann_);
+  auto fresh = store().open_backend();
+  evict(fresh, lock_);
+  expect_nothing_left();
 }
 
 TEST_P(Eviction, IsRefusedWhenTheVersionHasMovedOn) {
@@ -65,31 +71,32 @@ TEST_P(Eviction, IsRefusedForTheVersionOfAnEarlierHoldOfTheSameOwner) {
     return;  // a value has no version
   }
   take(lock_, ann_);
-  const hold_version before = holder_of(lock_).version;
-  EXPECT_EQ(shown(here_.evict(lock_, before)), "done");
+  const auto before = versions_of(lock_);
+  evict(here_, lock_);
   for (int i = 0; i < 20; ++i) {
     const owner_id other = fresh_owner();
     take(lock_, other);
     EXPECT_EQ(shown(here_.release(lock_, other)), "done");
   }
-  if (shown(there_.try_acquire(wanting(lock_, ann_))) == "granted") {
-    EXPECT_NE(holder_of(lock_).version, before);
-    expect_refused(before);
+  if (shown(here_.try_acquire(wanting(lock_, ann_))) == "granted") {
+    for (const hold_version& old : before) {
+      expect_refused(old);
+    }
   }
 }
 
 TEST_P(Eviction, IsRefusedForAVersionThatNeverWas) {
   take(lock_, ann_);
   const hold_version now = holder_of(lock_).version;
-  expect_refused({now.owner, now.seq + 1});
-  expect_refused({bob_, now.seq});
+  expect_refused({now.owner, now.seq + 1, now.life});
+  expect_refused({bob_, now.seq, now.life});
   expect_refused({});
 }
 
 TEST_P(Eviction, IsRefusedForAWaiter) {
   take(lock_, ann_);
   enqueue(queueing(lock_, bob_));
-  expect_refused({bob_, 0});
+  expect_refused({latest(bob_), 0});
 }
 
 TEST_P(Eviction, IsRefusedWhereThereIsNothing) {
@@ -99,11 +106,15 @@ TEST_P(Eviction, IsRefusedWhereThereIsNothing) {
 
 TEST_P(Eviction, IsRefusedTheSecondTimeAndForTheNextHolder) {
   take(lock_, ann_);
-  const hold_version old = holder_of(lock_).version;
-  EXPECT_EQ(shown(here_.evict(lock_, old)), "done");
-  expect_refused(old);
+  const auto before = versions_of(lock_);
+  evict(here_, lock_);
+  for (const hold_version& old : before) {
+    expect_refused(old);
+  }
   take(lock_, bob_);
-  expect_refused(old);
+  for (const hold_version& old : before) {
+    expect_refused(old);
+  }
 }
 
 TEST_P(Eviction, ByManyAtOnceSucceedsOnce) {
@@ -118,18 +129,40 @@ TEST_P(Eviction, ByManyAtOnceSucceedsOnce) {
       EXPECT_EQ(shown(a), "refused: not_held");
     }
   });
-  EXPECT_EQ(evicted, 1);
+  if (like().records || like().voters == 1) {
+    EXPECT_EQ(evicted, 1);
+  } else {
+    EXPECT_GT(evicted, 0) << "each server says it to one of them: the value is the same on all";
+  }
+}
+
+TEST_P(Eviction, OfAMinorityOfTheVotesLeavesTheHolderItsLock) {
+  const grant yes = take(lock_, ann_);
+  const auto votes = versions_of(lock_);
+  const std::size_t minority =
+      like().records ? (like().voters - 1) / 2 : 0;  // without records all have one version
+  for (std::size_t i = 0; i < minority; ++i) {
+    EXPECT_EQ(shown(there_.evict(lock_, votes.at(i))), "done");
+  }
+  EXPECT_EQ(holder_of(lock_).version.owner, ann_);
+  EXPECT_EQ(shown(there_.try_acquire(wanting(lock_, bob_))), "refused: busy");
+  EXPECT_EQ(shown(here_.renew(renewing(lock_, ann_, yes.token, 1))), "done");
+  const auto left = versions_of(lock_);  // bob's vote for a moment may be among them
+  EXPECT_EQ(std::count_if(left.begin(), left.end(), [&](const hold_version& v) { return v.owner == ann_; }),
+            static_cast<std::ptrdiff_t>(votes.size() - minority))
+      << "a renewal gave an evicted vote back";
+  EXPECT_EQ(shown(here_.release(lock_, ann_)), "done");
 }
 
 TEST_P(Eviction, TellsTheHeadOfTheQueue) {
   const auto bell = std::make_shared<test::hint_counter>();
   take(lock_, ann_);
-  enqueue(test::queueing(lock_, bob_, bell));
-  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  enqueue(queueing(lock_, bob_, bell));
+  evict(there_, lock_);
   if (like().hints) {
     EXPECT_TRUE(test::wait_for([&] { return bell->count() > 0; }));
   }
-  EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, bob_, bell))), "granted");
+  EXPECT_EQ(shown(here_.try_acquire(queueing(lock_, bob_, bell))), "granted");
 }
 
 TEST_P(Eviction, ByForceTakesAHoldThatWasRenewedSinceItWasSeen) {
@@ -142,24 +175,24 @@ TEST_P(Eviction, ByForceTakesAHoldThatWasRenewedSinceItWasSeen) {
     EXPECT_EQ(shown(here_.try_acquire(wanting(lock_, ann_))), "refused: not_held")
         << "an owner id is for once";
   }
-  EXPECT_GT(take(lock_, bob_).token, yes.token);
+  expect_later(like(), take(lock_, bob_).token, yes.token);
 }
 
 TEST_P(Eviction, ByForceTellsTheHeadOfTheQueue) {
   const auto bell = std::make_shared<test::hint_counter>();
   take(lock_, ann_);
-  enqueue(test::queueing(lock_, bob_, bell));
+  enqueue(queueing(lock_, bob_, bell));
   EXPECT_EQ(shown(there_.force(lock_, ann_)), "done");
   if (like().hints) {
     EXPECT_TRUE(test::wait_for([&] { return bell->count() > 0; }));
   }
-  EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, bob_, bell))), "granted");
+  EXPECT_EQ(shown(here_.try_acquire(queueing(lock_, bob_, bell))), "granted");
 }
 
 TEST_P(Eviction, ByForceTakesNothingFromAnyoneElse) {
   take(lock_, ann_);
   enqueue(queueing(lock_, bob_));
-  EXPECT_EQ(shown(there_.force(lock_, bob_)), "refused: not_held") << "it waits";
+  EXPECT_EQ(shown(there_.force(lock_, latest(bob_))), "refused: not_held") << "it waits";
   EXPECT_EQ(shown(there_.force(lock_, fresh_owner())), "refused: not_held");
   EXPECT_EQ(holder_of(lock_).version.owner, ann_);
   EXPECT_EQ(inspect(lock_).waiters.size(), like().fifo ? 1U : 0U);

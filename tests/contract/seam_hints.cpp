@@ -58,6 +58,9 @@ class asks_at_once final : public hint_sink {
     ++s->asked;
     s->by.try_acquire(s->request, [s, heard = s->hints.load()](const acquire_answer& a) {
       s->granted = std::holds_alternative<grant>(a);
+      if (const auto* no = std::get_if<rejection>(&a); no != nullptr && no->spent) {
+        s->request.owner = fresh_owner();
+      }
       ++s->answered;
       s->asking = s->granted.load();
       if (s->hints != heard) {
@@ -80,7 +83,7 @@ class Hints : public seam_test {
     } else {
       EXPECT_EQ(bell->count(), before) << "the traits say that there are no hints";
     }
-    EXPECT_EQ(shown(here_.try_acquire(test::queueing(lock_, head, bell))), "granted");
+    EXPECT_EQ(shown(here_.try_acquire(queueing(lock_, head, bell))), "granted");
   }
 
   const owner_id holder_ = fresh_owner();
@@ -93,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Contract, Hints, ::testing::ValuesIn(tested_stores()), 
 TEST_P(Hints, ReachTheHeadOfTheQueue) {
   const auto bell = std::make_shared<hint_counter>();
   take(lock_, holder_);
-  enqueue(test::queueing(lock_, ann_, bell));
+  enqueue(queueing(lock_, ann_, bell));
   enqueue(queueing(lock_, bob_));
   expect_head_is_told(ann_, bell);
 }
@@ -101,15 +104,15 @@ TEST_P(Hints, ReachTheHeadOfTheQueue) {
 TEST_P(Hints, GoWhereTheLatestRequestSays) {
   const auto bell = std::make_shared<hint_counter>();
   take(lock_, holder_);
-  enqueue(test::queueing(lock_, ann_, nullptr));
-  enqueue(test::queueing(lock_, ann_, bell));
+  enqueue(queueing(lock_, ann_, nullptr));
+  enqueue(queueing(lock_, ann_, bell));
   expect_head_is_told(ann_, bell);
 }
 
 TEST_P(Hints, MayBeFollowedAtOnce) {
   take(lock_, holder_);
   const auto eager = asks_at_once::with(here_.seam(), queueing(lock_, ann_));
-  enqueue(test::queueing(lock_, ann_, eager));
+  enqueue(queueing(lock_, ann_, eager));
   EXPECT_EQ(shown(there_.release(lock_, holder_)), "done");
   if (!like().hints) {
     EXPECT_EQ(eager->asked(), 0);
@@ -122,7 +125,7 @@ TEST_P(Hints, ThatComeWhenTheBackendWasClosedDoNoHarm) {
   auto gone = store().open_backend();
   const auto eager = asks_at_once::with(gone.seam(), queueing(lock_, ann_));
   take(lock_, holder_);
-  EXPECT_EQ(shown(gone.try_acquire(test::queueing(lock_, ann_, eager))), "refused: busy");
+  EXPECT_EQ(shown(gone.try_acquire(queueing(lock_, ann_, eager))), "refused: busy");
   enqueue(queueing(lock_, bob_));
   gone.close();
   EXPECT_EQ(shown(there_.release(lock_, holder_)), "done");

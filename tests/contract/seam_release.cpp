@@ -6,6 +6,8 @@
 
 #include "support/pending.hpp"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace cremone::contract {
@@ -17,28 +19,32 @@ using test::pending;
 using test::rejected;
 using test::shown;
 using test::wanting;
+using strings = std::vector<std::string>;
 
 class Release : public seam_test {
  protected:
   /// A release that must find nothing to do, and leave this lock's holder alone.
-  void expect_not_held(const owner_id& late, const hold_version& holder) {
+  void expect_not_held(const owner_id& late) {
+    const auto holder = versions_of(lock_);
     for (auto* backend : {&here_, &there_}) {
       EXPECT_EQ(shown(backend->release(lock_, late)), "refused: not_held");
-      EXPECT_EQ(holder_of(lock_).version, holder);
+      EXPECT_EQ(versions_of(lock_), holder);
       EXPECT_EQ(shown(there_.try_acquire(wanting(lock_, fresh_owner()))), "refused: busy");
     }
   }
 
   /// Asks for the lock and releases at once, without waiting for the first answer.
-  void expect_back_to_back(const char* first, const char* second) {
+  void expect_back_to_back(const strings& first, const strings& second) {
     const auto request = std::make_shared<const acquire_request>(queueing(lock_, fresh_owner()));
     const auto end = std::make_shared<const release_request>(release_request{lock_, request->owner});
     pending<acquire_answer> acquired("try_acquire");
     pending<answer> released("release");
     here_.seam().try_acquire(*request, acquired.reply(request));
     here_.seam().release(*end, released.reply(end));
-    EXPECT_EQ(shown(acquired.get(unknown{})), first);
-    EXPECT_EQ(shown(released.get(unknown{})), second);
+    const std::string begin_was = shown(acquired.get(unknown{}));
+    EXPECT_NE(std::find(first.begin(), first.end(), begin_was), first.end()) << begin_was;
+    const std::string end_was = shown(released.get(unknown{}));
+    EXPECT_NE(std::find(second.begin(), second.end(), end_was), second.end()) << end_was;
   }
 
   const owner_id ann_ = fresh_owner();
@@ -62,33 +68,33 @@ TEST_P(Release, OfAnUnknownLockIsRefused) {
 
 TEST_P(Release, ByAStrangerChangesNothing) {
   take(lock_, ann_);
-  expect_not_held(bob_, holder_of(lock_).version);
+  expect_not_held(bob_);
 }
 
 TEST_P(Release, ThatComesTwiceDoesNotFreeTheNextHolder) {
   take(lock_, ann_);
   EXPECT_EQ(shown(here_.release(lock_, ann_)), "done");
   take(lock_, bob_);
-  expect_not_held(ann_, holder_of(lock_).version);
+  expect_not_held(ann_);
 }
 
 TEST_P(Release, OfAnEvictedOwnerDoesNotFreeTheNextHolder) {
   take(lock_, ann_);
-  EXPECT_EQ(shown(there_.evict(lock_, holder_of(lock_).version)), "done");
+  evict(there_, lock_);
   take(lock_, bob_);
-  expect_not_held(ann_, holder_of(lock_).version);
+  expect_not_held(ann_);
 }
 
 TEST_P(Release, OfAWaiterRemovesItsPlaceAndNothingElse) {
   const owner_id eve = fresh_owner();
   take(lock_, ann_);
-  const hold_version holder = holder_of(lock_).version;
+  const auto holder = versions_of(lock_);
   enqueue(queueing(lock_, bob_));
   enqueue(queueing(lock_, eve));
 
-  EXPECT_EQ(shown(there_.release(lock_, bob_)), like().fifo ? "done" : "refused: not_held");
+  leave(there_, lock_, bob_);
 
-  EXPECT_EQ(holder_of(lock_).version, holder);
+  EXPECT_EQ(versions_of(lock_), holder);
   const auto waiters = inspect(lock_).waiters;
   if (!like().fifo) {
     EXPECT_TRUE(waiters.empty()) << "a store without a queue shows none";
@@ -105,16 +111,25 @@ TEST_P(Release, NeverOvertakesTheAcquireBeforeIt) {
   // then not asked for again.
   take(lock_, ann_);
   EXPECT_EQ(shown(here_.release(lock_, ann_)), "done");
+  strings expected = {"granted"};
+  if (like().voters > 1 && like().tokens) {
+    expected.emplace_back("refused: unreachable");  // released before its servers had agreed on a number
+  }
   for (int round = 0; round < 50; ++round) {
-    expect_back_to_back("granted", "done");
+    expect_back_to_back(expected, {"done"});
   }
   expect_nothing_left();
 }
 
 TEST_P(Release, NeverOvertakesTheJoiningBeforeIt) {
   take(lock_, ann_);
+  strings expected = {like().fifo ? "done" : "refused: not_held"};
+  if (like().voters > 1) {
+    expected.emplace_back(
+        "done");  // its attempt may have failed by then: it is taken off the list of those who wait
+  }
   for (int round = 0; round < 50; ++round) {
-    expect_back_to_back("refused: busy", like().fifo ? "done" : "refused: not_held");
+    expect_back_to_back({"refused: busy"}, expected);
   }
   EXPECT_TRUE(inspect(lock_).waiters.empty());
 }

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,27 +70,68 @@ class store_test : public ::testing::TestWithParam<store_kind> {
 /// Without records a hold is a value and an expiry: it ends by itself, in at most this time and not yet.
 void expect_expires_within(const hold_record& seen, std::chrono::milliseconds most);
 
+/// The holds that stand in the way: that of the holder or, where several servers vote, each server's. Whoever evicts all of these
+/// has removed the holder.
+[[nodiscard]] std::vector<hold_version> versions_in(const lock_record& seen);
+
+/// Fails the test unless all that stood there before still does, and nothing else. Where several servers vote, one that a majority did not
+/// need may have given its vote in between.
+void expect_untouched(const lock_record& after, const lock_record& before);
+
+/// Fails the test unless this store gave `later` after `earlier`; where it gives no tokens, unless there is none.
+void expect_later(const traits& store, fence_token later, fence_token earlier);
+
+/// A renewal brings back votes of which the servers know nothing.
+[[nodiscard]] inline bool repairs(const traits& store) { return store.voters > 1 && store.records; }
+
 /// For tests of the seam: two backends on one store, and what a test asks of them again and again.
 class seam_test : public store_test {
  protected:
+  seam_test();
+
   [[nodiscard]] const traits& like() const noexcept { return here_.like(); }
 
   /// Takes a free lock, or fails the test.
   grant take(const lock_name& name, const owner_id& owner);
 
-  /// The request of a waiter of whose hints the test wants to know nothing.
-  [[nodiscard]] acquire_request queueing(const lock_name& name, const owner_id& owner) {
-    return test::queueing(name, owner, unheard_);
+  /// The next request of one that waits. Where several servers vote, `who` stands for it through all its attempts, and each of
+  /// them has an owner id of its own.
+  [[nodiscard]] acquire_request queueing(const lock_name& name, const owner_id& who,
+                                         const std::shared_ptr<hint_sink>& wake);
+
+  /// The same, of one of whose hints the test wants to know nothing.
+  [[nodiscard]] acquire_request queueing(const lock_name& name, const owner_id& who) {
+    return queueing(name, who, unheard_);
   }
 
-  /// Lets an owner join the queue of a lock that is held, or fails the test.
+  /// The owner id of the latest request that queueing() made for `who`.
+  [[nodiscard]] owner_id latest(const owner_id& who) const;
+
+  /// Lets one wait for a lock that is held, through `here_`, or fails the test.
   void enqueue(const acquire_request& request);
+
+  /// Ends the wait of one that was enqueued. Fails the test unless the answer says what there was to remove: a place in the
+  /// queue, or, where several servers vote, what the backend remembers of it with which it waits.
+  void leave(test::blocking_backend& by, const lock_name& name, const owner_id& owner);
+
+  /// Removes the holder of this lock by evictions, or fails the test.
+  void evict(test::blocking_backend& by, const lock_name& name);
 
   /// The lock as the store shows it; fails the test when it does not.
   [[nodiscard]] lock_record inspect(const lock_name& name);
 
   /// The only hold of this lock; fails the test when there is none or more than one.
   [[nodiscard]] hold_record holder_of(const lock_name& name);
+
+  /// In which version the holder of this lock is, on each server where several vote: as long as nothing is done to it, that
+  /// stays as it is.
+  [[nodiscard]] std::vector<hold_version> versions_of(const lock_name& name) {
+    return versions_in(inspect(name));
+  }
+
+  /// Fails the test unless `no` names the holder of this lock and nobody else, where several servers vote once for each that was
+  /// heard.
+  void expect_names_holder(const rejection& no, const lock_name& name);
 
   /// Fails the test unless `seen` shows the hold that this request was granted, as much of it as this store keeps.
   void expect_shown(const hold_record& seen, const acquire_request& by, const grant& yes);
@@ -111,6 +153,7 @@ class seam_test : public store_test {
  private:
   // Lives as long as the test: a waiter whose sink is gone counts as one that has vanished.
   const std::shared_ptr<hint_sink> unheard_ = std::make_shared<test::hint_counter>();
+  std::map<owner_id, owner_id> attempts_;  // of those who wait
 };
 
 /// For tests through the public client: two clients on one store, and a backend to see and to meddle with.
@@ -120,6 +163,10 @@ class client_test : public store_test {
   [[nodiscard]] lease take(client& by, const lock_name& name, const acquire_options& options = {});
 
   [[nodiscard]] lock_record inspect(const lock_name& name);
+
+  void expect_later(fence_token later, fence_token earlier) {
+    contract::expect_later(seam_.like(), later, earlier);
+  }
 
   /// Waits until `waiters` of this lock can be seen in its queue, where the store keeps one; where not, there is
   /// nothing to be seen.

@@ -3,6 +3,7 @@
 // What the other tests of Redis rest on: that the servers they start are there, and gone when they should be, and that
 // the proxy does to a message what its schedule says, and to no other.
 #include "support/redis_server.hpp"
+#include "support/redlock_servers.hpp"
 #include "support/scripted_server.hpp"
 #include "support/sentinels.hpp"
 #include "support/tcp_proxy.hpp"
@@ -152,6 +153,36 @@ TEST(RedisTools, TheProxyHoldsAMessageUntilItIsCut) {
   EXPECT_EQ(link.hear().shown(), "(error) no answer");
   proxy.follow(nullptr);
   EXPECT_EQ(redis_link(proxy.port()).ask({"PING"}).shown(), "PONG");
+}
+
+TEST(RedisTools, TheProxyDelaysARequestUntilItIsLetGoThoughTheClientIsGone) {
+  const redlock_servers servers(2);
+  redlock_road road(servers);
+  road.delay(direction::to_server, {1});
+  {
+    redis_link link(road.port(1));
+    link.say({"SET", "a", "1"});
+    EXPECT_TRUE(wait_for([&] { return road.delayed() == 1; }));
+    EXPECT_EQ(redis_link(road.port(0)).ask({"PING"}).shown(), "PONG");
+  }
+  EXPECT_TRUE(servers[1].keys_in().empty());
+  road.let_go();
+  EXPECT_TRUE(wait_for([&] { return !servers[1].keys_in().empty(); })) << "it does not arrive";
+  EXPECT_EQ(redis_link(road.port(1)).ask({"PING"}).shown(), "PONG");
+  EXPECT_EQ(road.delayed(), 0U);
+}
+
+TEST(RedisTools, ARoadIsCutAtSomeServersAndMended) {
+  const redlock_servers servers(2);
+  redlock_road road(servers);
+  redis_link before(road.port(1));
+  EXPECT_EQ(before.ask({"PING"}).shown(), "PONG");
+  road.cut({1});
+  EXPECT_EQ(before.ask({"PING"}).shown(), "(error) no answer");
+  EXPECT_EQ(redis_link(road.port(1)).ask({"PING"}).shown(), "(error) no answer");
+  EXPECT_EQ(redis_link(road.port(0)).ask({"PING"}).shown(), "PONG");
+  road.mend();
+  EXPECT_EQ(redis_link(road.port(1)).ask({"PING"}).shown(), "PONG");
 }
 
 TEST(RedisTools, AScriptedServerAnswersFromItsScript) {

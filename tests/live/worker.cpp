@@ -36,7 +36,7 @@ int complain(const cremone::error& why) {
   return 1;
 }
 
-/// Lines in, lines out: `acquire NAME TTL WAIT`, `release`, `held`, `stopped`, `loss`, `waiters NAME`, `fork`.
+/// Lines in, lines out: `acquire NAME TTL WAIT`, `release`, `held`, `write`, `stopped`, `loss`, `waiters NAME`, `fork`.
 class talk {
  public:
   explicit talk(cremone::client& locks) : locks_(locks) {}
@@ -64,6 +64,9 @@ class talk {
     }
     if (what == "held") {
       return lease_.held() ? "yes" : "no";
+    }
+    if (what == "write") {  // what goes to the resource, without another look whether it is still ours
+      return "write " + std::to_string(lease_.token().value());
     }
     if (what == "reenter") {
       const auto again = lease_.reenter();

@@ -118,25 +118,36 @@ passage tcp_proxy::decide(direction way, const resp& message) {
   return schedule_ ? schedule_(way, number, message) : passage{};
 }
 
+bool tcp_proxy::hand_on(connection& c, direction way, const passage& p, const std::string& piece) {
+  if (p.delay.count() > 0 && !c.pause(p.delay)) {
+    return false;
+  }
+  while (p.until && !*p.until) {
+    if (!c.pause(milliseconds(1))) {
+      return false;
+    }
+  }
+  switch (p.what) {
+    case passage::fate::pass: return send_all(c.to(way), piece);
+    case passage::fate::cut:
+      (void)send_all(c.to(way), std::string_view(piece).substr(0, piece.size() / 2));
+      return false;
+    case passage::fate::hold: c.wait_until_over(); return false;
+    case passage::fate::swallow: break;
+  }
+  return false;
+}
+
 bool tcp_proxy::forward(connection& c, direction way, std::string& bytes) {
   std::size_t used = 0;
   while (const auto message = parse_resp(bytes, used)) {
     const passage p = decide(way, *message);
-    if (p.delay.count() > 0 && !c.pause(p.delay)) {
+    const bool waits = p.until != nullptr;
+    waiting_ += waits ? 1 : 0;
+    const bool goes_on = hand_on(c, way, p, p.instead.value_or(bytes.substr(0, used)));
+    waiting_ -= waits ? 1 : 0;
+    if (!goes_on) {
       return false;
-    }
-    const std::string piece = p.instead.value_or(bytes.substr(0, used));
-    switch (p.what) {
-      case passage::fate::pass:
-        if (!send_all(c.to(way), piece)) {
-          return false;
-        }
-        break;
-      case passage::fate::cut:
-        (void)send_all(c.to(way), std::string_view(piece).substr(0, piece.size() / 2));
-        return false;
-      case passage::fate::hold: c.wait_until_over(); return false;
-      case passage::fate::swallow: return false;
     }
     bytes.erase(0, used);
   }

@@ -32,7 +32,9 @@ struct passage {
     hold,     ///< neither it nor anything behind it arrives until the connection ends
   };
   fate what = fate::pass;
-  std::chrono::milliseconds delay{0};    ///< first; what comes behind it waits too
+  std::chrono::milliseconds delay{0};  ///< first; what comes behind it waits too
+  /// And then until this is true, also when the client has hung up meanwhile: what is on its way arrives.
+  std::shared_ptr<const std::atomic<bool>> until{};
   std::optional<std::string> instead{};  ///< these bytes in its place
 };
 
@@ -55,6 +57,9 @@ class tcp_proxy {
   /// How many there are now.
   [[nodiscard]] std::size_t connections();
 
+  /// How many connections have a message that waits, in either direction, or has not quite been passed on.
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+
   /// From the next message on; none: everything passes.
   void follow(schedule s);
   /// Ends all connections there are. New ones may come.
@@ -66,6 +71,8 @@ class tcp_proxy {
   void accept_until_closed();
   void pump(connection& c, direction way);
   [[nodiscard]] passage decide(direction way, const resp& message);
+  /// False when the connection is over.
+  [[nodiscard]] bool hand_on(connection& c, direction way, const passage& p, const std::string& piece);
   /// Forwards what is whole in `bytes`; false when the connection is over.
   [[nodiscard]] bool forward(connection& c, direction way, std::string& bytes);
   void reap();
@@ -74,6 +81,7 @@ class tcp_proxy {
   const listening_socket door_;
   std::atomic<std::uint64_t> accepted_ = 0;
   std::atomic<bool> closing_ = false;
+  std::atomic<std::size_t> waiting_ = 0;
 
   std::mutex schedule_mutex_;
   schedule schedule_;

@@ -44,7 +44,7 @@ TEST(AcquireEviction, NamesTheVersionThatWasWatched) {
   (void)a.seen.note("lock", holders[0], at(0s));
   const acquire_action evict = a.refused(holder_silence, busy(holders, 0));
   EXPECT_EQ(evict.what, kind::evict);
-  EXPECT_EQ(evict.victim, (hold_version{owner(77), 41}));
+  EXPECT_EQ(evict.victims, std::vector{(hold_version{owner(77), 41})});
   EXPECT_FALSE(evict.withdraw);
 }
 
@@ -55,7 +55,7 @@ TEST(AcquireEviction, PicksTheSilentOneOfSeveralHolders) {
   (void)a.seen.note("lock", readers[1], at(0s));
   const acquire_action evict = a.refused(holder_silence, busy(readers, 0));
   EXPECT_EQ(evict.what, kind::evict);
-  EXPECT_EQ(evict.victim, readers[1].version);
+  EXPECT_EQ(evict.victims, std::vector{readers[1].version});
 }
 
 TEST(AcquireEviction, IsNotForStoresThatExpireHoldsThemselves) {
@@ -128,7 +128,7 @@ TEST(AcquireTakeover, ByASingleTryUsesWhatAnEarlierProcessSaw) {
   a.seen.restore("lock", holders[0].version, at(1ms) - holder_silence, at(1ms));
   const acquire_action evict = a.refused(1ms, busy(holders));
   EXPECT_EQ(evict.what, kind::evict);
-  EXPECT_EQ(evict.victim, holders[0].version);
+  EXPECT_EQ(evict.victims, std::vector{holders[0].version});
 
   acquisition too_soon = trying(one_try());
   too_soon.seen.restore("lock", holders[0].version, at(2ms) - holder_silence, at(1ms));

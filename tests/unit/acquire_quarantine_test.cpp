@@ -35,7 +35,7 @@ TEST(AcquireQuarantine, IsWatchedForItsWholeLengthAndThenEnded) {
   ASSERT_EQ(a.machine.hint(at(2s + quarantine_silence)).what, kind::attempt);
   const acquire_action end = a.refused(1s + quarantine_silence, quarantined(first));
   ASSERT_EQ(end.what, kind::evict);
-  EXPECT_EQ(end.victim, first[0].version);
+  EXPECT_EQ(end.victims, std::vector{first[0].version});
   EXPECT_EQ(a.machine.evicted(at(2s + quarantine_silence), false).what, kind::attempt);
 }
 

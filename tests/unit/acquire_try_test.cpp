@@ -67,7 +67,7 @@ TEST(AcquireTry, EvictsAHolderSilentForLongEnoughAndAsksAgain) {
   (void)a.seen.note("lock", held[0], at(1ms) - holder_silence);
   const acquire_action evict = a.refused(1ms, busy(held));
   EXPECT_EQ(evict.what, kind::evict);
-  EXPECT_EQ(evict.victim, held[0].version);
+  EXPECT_EQ(evict.victims, std::vector{held[0].version});
 
   const acquire_action again = a.machine.evicted(at(2ms), false);
   EXPECT_EQ(again.what, kind::attempt);

@@ -88,6 +88,13 @@ TEST(AcquireQueue, AsksAfterOneClaimTimeForEachOneAheadButAtLeastAtEachRefresh) 
   }
 }
 
+// Else those who hang cost the square of their number: each is passed over only when somebody asks.
+TEST(AcquireQueue, AsksAfterEachClaimTimeWhileTheLockIsKeptForThoseAhead) {
+  EXPECT_EQ(pause_after(busy({}, 1), waiting(10min)), claim_time);
+  EXPECT_EQ(pause_after(busy({}, 5), waiting(10min)), claim_time);
+  EXPECT_LE(pause_after(busy({}, 1000), waiting(10min)), waiter_refresh);
+}
+
 TEST(AcquireQueue, OfAStoreWithAVeryLongClaimTimeAsksAtEachRefresh) {
   acquire_settings patient = waiting(10min);
   patient.claim_time = 10 * waiter_refresh;

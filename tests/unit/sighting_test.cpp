@@ -61,14 +61,15 @@ TEST(Sightings, SayOfWhichLifeOfTheServerTheyAre) {
   EXPECT_THAT(decode(line), IsEmpty()) << "a life that cannot be read was believed";
 }
 
-TEST(Sightings, OfAnEarlierLifeOfTheServerMakeRoomForThoseOfThisOne) {
+// Of several servers that vote each has a life of its own; what was seen of one says nothing about the others.
+TEST(Sightings, OfAnotherLifeStayBesideThoseOfThisOne) {
   sighting old = note("nightly", 1, 500, at(3s));
   old.version.life = 1;
   observations::seen_hold mine = seen("nightly", 1, 5, at(8s), at(9s));
   mine.version.life = 2;
   sighting expected = note("nightly", 1, 5, at(8s));
   expected.version.life = 2;
-  EXPECT_THAT(merge({old}, here, std::vector{mine}, at(9s)), ElementsAre(expected));
+  EXPECT_THAT(merge({old}, here, std::vector{mine}, at(9s)), ElementsAre(old, expected));
 }
 
 TEST(Sightings, KeepEveryByteOfANameApartFromTheirOwnSigns) {

@@ -12,6 +12,8 @@
 #include <cremone/backend.hpp>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace cremone::redis {
 
@@ -19,5 +21,17 @@ namespace cremone::redis {
 [[nodiscard]] result<std::shared_ptr<backend>> open_backend(const url& u, const std::shared_ptr<env>& e,
                                                             const std::shared_ptr<transport>& net,
                                                             const std::shared_ptr<const event_hub>& events);
+
+/// redlock:// or redlocks://: several servers that vote on each lock.
+struct opened_ring {
+  std::vector<std::shared_ptr<backend>> nodes;
+  std::vector<std::string> names;  ///< of the nodes, for messages; no secrets in them
+  std::string store;               ///< likewise of them all
+  std::string identity;            ///< traits::identity of them all
+  bool strict = false;             ///< when a majority has forgotten, only a person lets them go on
+};
+[[nodiscard]] result<opened_ring> open_ring(const url& u, const std::shared_ptr<env>& e,
+                                            const std::shared_ptr<transport>& net,
+                                            const std::shared_ptr<const event_hub>& events);
 
 }  // namespace cremone::redis

@@ -37,7 +37,10 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
       fence_(to.prefix + ":classic:fence"),
       fitness_(std::make_shared<fitness>(node_, events_)) {}
 
-void classic_backend::start() {
+void classic_backend::start(const std::shared_ptr<roster>& all, std::size_t number) {
+  if (all) {
+    fitness_->join(all, number);
+  }
   fitness_->start();
   node_->start();
 }
@@ -61,6 +64,9 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
   const std::string value = encode_value(request.owner, request.who);
   const std::string_view mark = std::string_view(value).substr(0, mark_size);
   const std::string ttl = std::to_string(request.ttl.count());
+  if (node_->settings().voters > 1) {
+    return vote(request, value, ttl, std::move(reply));
+  }
   const std::uint32_t bucket = bucket_of(request.name.str());
   const std::string bucket_text = std::to_string(bucket);
   const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl,
@@ -68,6 +74,57 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
   node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {.owner = number_of(request.owner)},
              [self = shared_from_this(), &request, heard = notices_->heard(bucket), reply = std::move(reply)](
                  outcome o) mutable { reply(self->judge(request, heard, std::move(o))); });
+}
+
+/// One of several: the published command, and no token, since each server would count for itself. A script would cost three times as
+/// much. Only who is refused asks what stands there.
+void classic_backend::vote(const acquire_request& request, std::string_view value, std::string_view ttl,
+                           callback<void(acquire_answer)> reply) {
+  const std::array<std::string_view, 6> words = {"SET", request.name.str(), value, "NX", "PX", ttl};
+  node_->command(words, answer_limit(request.ttl), {.owner = number_of(request.owner)},
+                 [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
+                   if (auto* f = std::get_if<failure>(&o)) {
+                     return reply(as_acquire_answer(std::move(*f)));
+                   }
+                   if (auto why = self->fitness_->trouble()) {
+                     return reply(unknown{std::move(*why)});  // whoever asked has it released again
+                   }
+                   const auto& r = std::get<redis::reply>(o);
+                   if (r.is(kind::status) && r.text == "OK") {
+                     return reply(grant{});
+                   }
+                   if (!r.is(kind::nil)) {
+                     return reply(unknown{nonsense(self->node_->server(), "SET", r)});
+                   }
+                   self->say_who(request.name, request.owner, std::move(reply));
+                 });
+}
+
+void classic_backend::say_who(const lock_name& name, const owner_id& asking,
+                              callback<void(acquire_answer)> reply) {
+  const std::string bucket = std::to_string(bucket_of(name.str()));
+  const std::array<std::string_view, 3> arguments = {name.str(), fence_, bucket};
+  node_->run(
+      scripts().inspect, arguments, 2, longest_limit, {},
+      [self = shared_from_this(), mark = owner_mark(asking), reply = std::move(reply)](outcome o) mutable {
+        if (auto* f = std::get_if<failure>(&o)) {
+          f->nothing_done = true;  // it was refused; only why is not known
+          return reply(as_acquire_answer(std::move(*f)));
+        }
+        const auto& r = std::get<redis::reply>(o);
+        if (!r.is(kind::list) || r.items.size() != 3 || !r.items[0].is(kind::integer) ||
+            !r.items[1].is(kind::text)) {
+          return reply(rejection{.why = nonsense(self->node_->server(), "inspect", r)});
+        }
+        if (r.items[1].text.starts_with(mark)) {
+          return reply(grant{.repeated = true});  // an earlier request had arrived
+        }
+        rejection no;
+        if (constexpr int nothing_there = -2; r.items[0].number != nothing_there) {
+          no.holders.push_back(hold_in(r.items[1], r.items[0]));
+        }
+        reply(std::move(no));
+      });
 }
 
 acquire_answer classic_backend::judge(const acquire_request& request, std::uint32_t heard, outcome&& o) {
@@ -118,7 +175,8 @@ acquire_answer classic_backend::judge_refusal(const acquire_request& request, st
 void classic_backend::release(const release_request& request, callback<void(answer)> reply) {
   notices_->leave(request.name, request.owner, false);
   const std::string mark = owner_mark(request.owner);
-  const std::string channel = notices_->channel_of(bucket_of(request.name.str()));
+  const std::string channel =
+      request.quiet ? std::string() : notices_->channel_of(bucket_of(request.name.str()));
   const std::array<std::string_view, 3> arguments = {request.name.str(), mark, channel};
   node_->run(scripts().release, arguments, 1, longest_limit,
              {.owner = number_of(request.owner), .ends = true, .reserved = true},
@@ -191,8 +249,26 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                  // The bucket's counter: this lock's own token, or, if a neighbour was granted since, a little more.
                  seen.last = token_in(r.items[2]).value_or(fence_token());
                }
+               if (self->node_->settings().voters > 1) {
+                 node_vote vote;
+                 vote.node = self->node_->server();
+                 if (!seen.holders.empty()) {
+                   vote.holder = seen.holders.front().version;
+                 }
+                 seen.last = fence_token();  // each server counts for itself: that is no order
+                 seen.votes.push_back(std::move(vote));
+               }
                reply(std::move(seen));
              });
+}
+
+void classic_backend::await_release(const lock_name& name, const owner_id& waiter,
+                                    const std::weak_ptr<hint_sink>& wake) {
+  (void)notices_->wait(name, waiter, wake, notices_->heard(bucket_of(name.str())));
+}
+
+void classic_backend::stop_awaiting(const lock_name& name, const owner_id& waiter, bool served) noexcept {
+  notices_->leave(name, waiter, served);
 }
 
 void classic_backend::examine(callback<void(result<std::vector<finding>>)> reply) {

@@ -33,7 +33,7 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
                   std::shared_ptr<const event_hub> events);
 
   /// Begins to connect; calls made meanwhile wait for that, each no longer than its own limit.
-  void start();
+  void start(const std::shared_ptr<roster>& all = nullptr, std::size_t number = 0);
 
   [[nodiscard]] traits describe() const override;
   void try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) override;
@@ -44,12 +44,18 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   void inspect(const lock_name& name, callback<void(result<lock_record>)> reply) override;
   void list(callback<void(result<std::vector<lock_record>>)> reply) override;
   void examine(callback<void(result<std::vector<finding>>)> reply) override;
+  void await_release(const lock_name& name, const owner_id& waiter,
+                     const std::weak_ptr<hint_sink>& wake) override;
+  void stop_awaiting(const lock_name& name, const owner_id& waiter, bool served) noexcept override;
   void close() noexcept override;
 
  private:
   struct renewing;
   struct listing;
 
+  void vote(const acquire_request& request, std::string_view value, std::string_view ttl,
+            callback<void(acquire_answer)> reply);
+  void say_who(const lock_name& name, const owner_id& asking, callback<void(acquire_answer)> reply);
   [[nodiscard]] acquire_answer judge(const acquire_request& request, std::uint32_t heard, outcome&& o);
   [[nodiscard]] acquire_answer judge_refusal(const acquire_request& request, std::uint32_t heard, reply& r);
   [[nodiscard]] answer judge_removal(std::string_view script, outcome&& o) const;

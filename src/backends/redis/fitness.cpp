@@ -36,6 +36,9 @@ void fitness::ask_for_rights() {
 
 /// What the server does not tell refuses nothing.
 void fitness::judge(const server_facts& facts) {
+  if (roster_) {
+    roster_->note(number_, node_->server(), facts.run_id);
+  }
   const purpose wanted = purpose_of(node_->settings());
   std::vector<std::string> news;
   {
@@ -58,8 +61,8 @@ std::optional<error> fitness::misfit() {
 }
 
 std::optional<error> fitness::trouble() {
-  std::optional<error> why;
-  {
+  std::optional<error> why = roster_ ? roster_->twins() : std::nullopt;
+  if (!why) {
     const std::lock_guard lock(mutex_);
     why = misfit_ ? misfit_ : lacking_;
   }

@@ -6,10 +6,12 @@
 #pragma once
 
 #include "backends/redis/node.hpp"
+#include "backends/redis/roster.hpp"
 #include "base/events.hpp"
 
 #include <cremone/result.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +25,12 @@ class fitness : public std::enable_shared_from_this<fitness> {
  public:
   fitness(std::shared_ptr<node> server, std::shared_ptr<const event_hub> events) noexcept
       : node_(std::move(server)), events_(std::move(events)) {}
+
+  /// One of several that vote, with this number among them. Before start().
+  void join(std::shared_ptr<roster> all, std::size_t number) {
+    roster_ = std::move(all);
+    number_ = number;
+  }
 
   /// Tells of the connection's changes from now on, and asks each time that it is new. Before the node is started.
   void start();
@@ -39,6 +47,8 @@ class fitness : public std::enable_shared_from_this<fitness> {
 
   const std::shared_ptr<node> node_;
   const std::shared_ptr<const event_hub> events_;
+  std::shared_ptr<roster> roster_;  // null: it is the only one
+  std::size_t number_ = 0;
 
   std::mutex mutex_;
   std::optional<error> misfit_;

@@ -272,11 +272,11 @@ void node::send_text(const std::shared_ptr<living>& l, const std::string& asked,
                     });
 }
 
-void node::command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
+void node::command(std::span<const std::string_view> words, std::chrono::milliseconds limit, order_tag tag,
                    callback<void(outcome)> answer) {
   std::string bytes;
   append_command(bytes, words);
-  line_->send(std::move(bytes), limit, {},
+  line_->send(std::move(bytes), limit, tag,
               [self = shared_from_this(), answer = std::move(answer)](response r) mutable {
                 self->finish(std::move(answer), std::move(r));
               });
@@ -309,7 +309,7 @@ std::vector<std::string> node::rights_words() const {
     return {"EVAL",      std::string(record_rights().text),
             "4",         to_.prefix + ":boot",
             trial + "1", trial + "2",
-            trial + "3", to_.prefix + ":wake:"};
+            trial + "3", to_.prefix + (to_.voters > 1 ? ":free:0" : ":wake:")};
   }
   const std::string own = to_.prefix + ":classic:";
   return {"EVAL", std::string(scripts().rights.text), "2", own + "rights", own + "fence", own + "free:0"};

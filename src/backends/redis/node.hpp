@@ -73,6 +73,10 @@ class node : public std::enable_shared_from_this<node> {
            std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer);
 
   void command(std::span<const std::string_view> words, std::chrono::milliseconds limit,
+               callback<void(outcome)> answer) {
+    command(words, limit, {}, std::move(answer));
+  }
+  void command(std::span<const std::string_view> words, std::chrono::milliseconds limit, order_tag tag,
                callback<void(outcome)> answer);
 
   /// Is a release of this owner on its way, behind the request that was just answered? Then it has given up.

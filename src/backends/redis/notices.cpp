@@ -15,7 +15,7 @@ notices::notices(std::shared_ptr<env> e, std::shared_ptr<transport> net, const n
       net_(std::move(net)),
       to_(to),
       follow_(std::move(follow)),
-      channels_(to.prefix + ":classic:free:"),
+      channels_(to.prefix + (to.layout == layout::classic ? ":classic:free:" : ":free:")),
       wanted_(bucket_count, false) {}
 
 std::string notices::channel_of(std::uint32_t bucket) const { return channels_ + std::to_string(bucket); }

@@ -88,7 +88,7 @@ void pipeline::submit(request r, bool again) {
   }
   if (again && released_since(r.tag.owner)) {
     return refuse(std::move(r.answer),
-                  {errc::unreachable, "the lock was given up before it could be asked for again"});
+                  {errc::cancelled, "the lock was given up before it could be asked for again"});
   }
   const std::size_t room = r.tag.reserved ? 2 * most_outstanding : most_outstanding;
   if (sent_.size() + waiting_.size() >= room) {

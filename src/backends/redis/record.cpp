@@ -40,14 +40,19 @@ record_backend::record_backend(std::shared_ptr<env> e, std::shared_ptr<transport
     : env_(e),
       node_(std::make_shared<node>(e, net, to)),
       wakes_(std::make_shared<wakes>(e, net, to, node_->place())),
+      notices_(std::make_shared<notices>(e, net, to, node_->place())),
       events_(std::move(events)),
       fitness_(std::make_shared<fitness>(node_, events_)),
       boot_(to.prefix + ":boot"),
       locks_(to.prefix + ":lock:"),
-      settings_("n1,max_ttl=" + std::to_string(to.max_ttl.count())),
+      settings_("n" + std::to_string(to.voters) + ",max_ttl=" + std::to_string(to.max_ttl.count()) +
+                (to.ring.empty() ? "" : "," + to.ring) + (to.strict ? ",strict" : "")),
       remembered_(std::to_string(2 * to.max_ttl.count())) {}
 
-void record_backend::start() {
+void record_backend::start(const std::shared_ptr<roster>& all, std::size_t number) {
+  if (all) {
+    fitness_->join(all, number);
+  }
   wakes_->on_listening([self = weak_from_this()](const lock_name& name, const std::vector<owner_id>& owners) {
     if (const auto here = self.lock()) {
       here->tell_that_they_listen(name, owners);
@@ -62,7 +67,8 @@ traits record_backend::describe() const {
   traits t;
   t.store = to.store;
   t.identity = "redis " + to.node + "/" + std::to_string(to.db) + " " + to.prefix;
-  t.fifo = true;
+  t.fifo = to.voters == 1;
+  t.voters = to.voters;
   t.hints = true;
   t.observed_takeover = true;
   t.quarantines = true;
@@ -116,7 +122,9 @@ void record_backend::try_acquire(const acquire_request& request, callback<void(a
   const std::string owner = request.owner.hex();
   const std::string ttl = std::to_string(request.ttl.count());
   const char mode_letter = letter_of(request.mode);
-  const std::string proposal = std::to_string(env_->wall_now().time_since_epoch().count());
+  const std::string proposal =
+      std::to_string(request.proposal == fence_token{} ? env_->wall_now().time_since_epoch().count()
+                                                       : static_cast<std::int64_t>(request.proposal.value()));
   const std::string who = encode_who(request.who);
   const std::string_view channel = request.join ? wakes_->channel() : "";
   const std::array<std::string_view, 14> arguments = {boot_,
@@ -235,8 +243,11 @@ void record_backend::release(const release_request& request, callback<void(answe
   wakes_->leave(request.owner);
   const lock_keys keys = keys_of(request.name);
   const std::string owner = request.owner.hex();
-  const std::array<std::string_view, 8> arguments = {boot_,     keys.lock, keys.queue,  keys.wait,
-                                                     settings_, owner,     remembered_, "-"};
+  const std::string channel =
+      request.quiet ? std::string() : notices_->channel_of(bucket_of(request.name.str()));
+  const std::array<std::string_view, 10> arguments = {
+      boot_, keys.lock,   keys.queue, keys.wait,          settings_,
+      owner, remembered_, channel,    request.name.str(), "-"};
   node_->run(record_script::release, arguments, 4, longest_limit,
              {.owner = number_of(request.owner), .ends = true, .reserved = true},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
@@ -265,6 +276,40 @@ answer record_backend::judge_removal(record_script which, instant sent, outcome&
   return unknown{nonsense(which, r)};
 }
 
+void record_backend::commit(const lock_name& name, const owner_id& owner, fence_token token,
+                            callback<void(acquire_answer)> reply) {
+  const lock_keys keys = keys_of(name);
+  const std::string whose = owner.hex();
+  const std::string number = std::to_string(token.value());
+  const std::array<std::string_view, 7> arguments = {boot_, keys.count, keys.lock, settings_,
+                                                     whose, number,     "-"};
+  node_->run(record_script::commit, arguments, 3, longest_limit,
+             {.owner = number_of(owner), .reserved = true},
+             [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
+               if (auto* r = std::get_if<redis::reply>(&o); r != nullptr && begins_with(*r, 1, 3)) {
+                 self->check_clock(sent, *r);
+                 if (const auto given = token_in(r->items[2])) {
+                   return reply(grant{.token = *given});
+                 }
+               }
+               answer a = self->judge_removal(record_script::commit, sent, std::move(o));
+               if (auto* no = std::get_if<refused>(&a)) {
+                 return reply(rejection{.why = std::move(no->why)});
+               }
+               auto* in_doubt = std::get_if<unknown>(&a);
+               reply(in_doubt != nullptr ? std::move(*in_doubt) : unknown{error(errc::protocol_error)});
+             });
+}
+
+void record_backend::await_release(const lock_name& name, const owner_id& waiter,
+                                   const std::weak_ptr<hint_sink>& wake) {
+  (void)notices_->wait(name, waiter, wake, notices_->heard(bucket_of(name.str())));
+}
+
+void record_backend::stop_awaiting(const lock_name& name, const owner_id& waiter, bool served) noexcept {
+  notices_->leave(name, waiter, served);
+}
+
 void record_backend::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
   std::string marker;
   {
@@ -274,7 +319,22 @@ void record_backend::evict(const lock_name& name, const hold_version& version, c
     }
   }
   if (!marker.empty()) {
-    return admit(marker, std::move(reply));
+    return admit(marker, fence_token(), true, std::move(reply));
+  }
+  const std::uint64_t life = node_->life_number();
+  if (version.life != 0 && life == 0) {  // not heard of yet: whoever asks has seen it through another client
+    return inspect(name, [self = shared_from_this(), name, version,
+                          reply = std::move(reply)](const result<lock_record>& seen) mutable {
+      if (seen && self->node_->life_number() != 0) {
+        return self->evict(name, version, std::move(reply));
+      }
+      reply(refused{seen ? error(errc::unreachable) : seen.error()});
+    });
+  }
+  if (version.life != 0 && version.life != life) {  // seen in another life, or on another server that votes
+    return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
+      reply(as_answer(std::get<failure>(std::move(o))));
+    });
   }
   remove(name, version, "silence", std::move(reply));
 }
@@ -288,8 +348,10 @@ void record_backend::remove(const lock_name& name, const hold_version& version, 
   const lock_keys keys = keys_of(name);
   const std::string holder = version.owner.hex();
   const std::string seq = std::to_string(version.seq);
-  const std::array<std::string_view, 11> arguments = {
-      boot_, keys.count, keys.lock, keys.queue, keys.wait, settings_, holder, seq, remembered_, by, "-"};
+  const std::string channel = notices_->channel_of(bucket_of(name.str()));
+  const std::array<std::string_view, 13> arguments = {
+      boot_, keys.count,  keys.lock, keys.queue, keys.wait,  settings_, holder,
+      seq,   remembered_, by,        channel,    name.str(), "-"};
   node_->run(record_script::remove, arguments, 5, longest_limit, {},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
                reply(self->judge_removal(record_script::remove, sent, std::move(o)));
@@ -297,6 +359,7 @@ void record_backend::remove(const lock_name& name, const hold_version& version, 
 }
 
 void record_backend::close() noexcept {
+  notices_->close();
   wakes_->close();
   node_->close();
 }

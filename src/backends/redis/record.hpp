@@ -10,6 +10,7 @@
 #include "backends/redis/clock_watch.hpp"
 #include "backends/redis/fitness.hpp"
 #include "backends/redis/node.hpp"
+#include "backends/redis/notices.hpp"
 #include "backends/redis/wakes.hpp"
 #include "base/events.hpp"
 
@@ -34,7 +35,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
                  std::shared_ptr<const event_hub> events);
 
   /// Begins to connect; calls made meanwhile wait for that, each no longer than its own limit.
-  void start();
+  void start(const std::shared_ptr<roster>& all = nullptr, std::size_t number = 0);
 
   [[nodiscard]] traits describe() const override;
   void try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) override;
@@ -49,6 +50,13 @@ class record_backend final : public backend, public std::enable_shared_from_this
   void examine(callback<void(result<std::vector<finding>>)> reply) override;
   void quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) override;
   void end_quarantine(callback<void(answer)> reply) override;
+  void commit(const lock_name& name, const owner_id& owner, fence_token token,
+              callback<void(acquire_answer)> reply) override;
+  void floor(callback<void(result<token_floor>)> reply) override;
+  void admit(const admission& order, callback<void(answer)> reply) override;
+  void await_release(const lock_name& name, const owner_id& waiter,
+                     const std::weak_ptr<hint_sink>& wake) override;
+  void stop_awaiting(const lock_name& name, const owner_id& waiter, bool served) noexcept override;
   void close() noexcept override;
 
  private:
@@ -82,7 +90,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   // Quarantine.
   void refuse_for_now(const std::string& marker, callback<void(acquire_answer)> reply);
   [[nodiscard]] rejection quarantined(const quarantine_mark& mark, bool nothing_forgotten) const;
-  void admit(const std::string& mark, callback<void(answer)> reply);
+  void admit(const std::string& mark, fence_token floor, bool by_clock, callback<void(answer)> reply);
   [[nodiscard]] error other_settings(std::string_view theirs) const;
   [[nodiscard]] answer judge_admission(instant sent, outcome&& o);
   [[nodiscard]] result<quarantine_state> state_in(std::string_view marker) const;
@@ -95,6 +103,8 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] result<std::vector<lock_record>> locks_in(const std::vector<lock_name>& names,
                                                           const reply& r) const;
 
+  [[nodiscard]] node_vote vote_on(const lock_record& lock, const reply& r, wall_time before) const;
+
   /// Every answer has the server's time in its second place.
   void check_clock(instant sent, const reply& r);
   [[nodiscard]] error nonsense(record_script which, const reply& r) const;
@@ -102,6 +112,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   const std::shared_ptr<env> env_;
   const std::shared_ptr<node> node_;
   const std::shared_ptr<wakes> wakes_;
+  const std::shared_ptr<notices> notices_;  // of releases, where several vote and there is no queue
   const std::shared_ptr<const event_hub> events_;
   const std::shared_ptr<fitness> fitness_;
   const std::string boot_;

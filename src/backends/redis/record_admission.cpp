@@ -6,6 +6,7 @@
 
 #include "backends/redis/digest.hpp"
 #include "backends/redis/examination.hpp"
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -105,8 +106,25 @@ void record_backend::refuse_for_now(const std::string& marker, callback<void(acq
                  });
 }
 
-void record_backend::admit(const std::string& mark, callback<void(answer)> reply) {
-  const std::array<std::string_view, 4> arguments = {boot_, settings_, mark, "-"};
+void record_backend::admit(const admission& order, callback<void(answer)> reply) {
+  std::string marker;
+  if (order.quarantine != hold_version{}) {
+    const std::lock_guard lock(mutex_);
+    if (quarantine_.marker.empty() || order.quarantine != hold_version{quarantine_.life, 0}) {
+      return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {
+        reply(as_answer(std::get<failure>(std::move(o))));
+      });
+    }
+    marker = quarantine_.marker;
+  }
+  admit(marker, order.floor, order.by_clock, std::move(reply));
+}
+
+void record_backend::admit(const std::string& mark, fence_token floor, bool by_clock,
+                           callback<void(answer)> reply) {
+  const std::string number = std::to_string(floor.value());
+  const std::array<std::string_view, 6> arguments = {
+      boot_, settings_, mark, number, by_clock ? "clock" : "counted", "-"};
   node_->run(record_script::admit, arguments, 1, longest_limit, {},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
                reply(self->judge_admission(sent, std::move(o)));
@@ -126,7 +144,39 @@ answer record_backend::judge_admission(instant sent, outcome&& o) {
   return a;
 }
 
-void record_backend::end_quarantine(callback<void(answer)> reply) { admit("", std::move(reply)); }
+void record_backend::end_quarantine(callback<void(answer)> reply) {
+  admit("", fence_token(), true, std::move(reply));
+}
+
+void record_backend::floor(callback<void(result<token_floor>)> reply) {
+  std::vector<std::string> words = {boot_};
+  for (std::uint32_t bucket = 0; bucket < bucket_count; ++bucket) {
+    words.push_back(node_->settings().prefix + ":count:" + std::to_string(bucket));
+  }
+  const std::size_t keys = words.size();
+  words.push_back(settings_);
+  words.emplace_back("-");
+  const std::vector<std::string_view> arguments(words.begin(), words.end());
+  node_->run(record_script::floor, arguments, keys, longest_limit, {},
+             [self = shared_from_this(), reply = std::move(reply)](outcome o) mutable {
+               if (auto* f = std::get_if<failure>(&o)) {
+                 return reply(unanswered(std::move(*f)));
+               }
+               if (auto why = self->fitness_->trouble()) {
+                 return reply(std::move(*why));
+               }
+               const auto& r = std::get<redis::reply>(o);
+               const bool forgetful = r.is(kind::list) && r.items.size() == 4 && r.items[0].text == "Q";
+               if (!forgetful && !(r.is(kind::list) && r.items.size() == 3 && r.items[0].is(kind::integer))) {
+                 return reply(self->nonsense(record_script::floor, r));
+               }
+               const auto number = whole_number<std::uint64_t>(r.items.back().text);
+               if (!number || *number >= fence_token::limit) {
+                 return reply(self->nonsense(record_script::floor, r));
+               }
+               reply(token_floor{fence_token(*number), forgetful});
+             });
+}
 
 result<quarantine_state> record_backend::state_in(std::string_view marker) const {
   quarantine_state state;
@@ -196,6 +246,12 @@ void record_backend::quarantine(callback<void(result<std::vector<quarantine_stat
                auto state = self->state_in(r.items[1].text);
                if (!state) {
                  return reply(state.error());
+               }
+               if (state->quarantined && state->version != hold_version{}) {
+                 const std::lock_guard lock(self->mutex_);
+                 if (self->quarantine_.marker != r.items[1].text) {
+                   self->quarantine_ = {r.items[1].text, state->version.owner, std::nullopt};
+                 }
                }
                reply(std::vector{std::move(*state)});
              });

@@ -72,6 +72,9 @@ struct record_backend::renewing {
     if (digits == "X" && r.items.size() == 3) {
       return unknown{by.other_settings(r.items[2].text)};
     }
+    if (digits == "Q" && r.items.size() == 3) {
+      return refused{error(errc::quarantined, by.node_->server() + " may have forgotten who holds what")};
+    }
     if (digits.size() != count) {
       return unknown{by.nonsense(record_script::renew, r)};
     }
@@ -148,17 +151,23 @@ void record_backend::look(std::vector<lock_name> names, std::string_view which,
   words.emplace_back(which);
   words.emplace_back("-");
   const std::vector<std::string_view> arguments(words.begin(), words.end());
-  node_->run(
-      record_script::look, arguments, keys, longest_limit, {},
-      [self = shared_from_this(), names = std::move(names), reply = std::move(reply)](outcome o) mutable {
-        if (auto* f = std::get_if<failure>(&o)) {
-          return reply(unanswered(std::move(*f)));
-        }
-        if (auto why = self->fitness_->misfit()) {
-          return reply(std::move(*why));
-        }
-        reply(self->locks_in(names, std::get<redis::reply>(o)));
-      });
+  node_->run(record_script::look, arguments, keys, longest_limit, {},
+             [self = shared_from_this(), names = std::move(names), before = env_->wall_now(),
+              reply = std::move(reply)](outcome o) mutable {
+               if (auto* f = std::get_if<failure>(&o)) {
+                 return reply(unanswered(std::move(*f)));
+               }
+               if (auto why = self->fitness_->misfit()) {
+                 return reply(std::move(*why));
+               }
+               auto found = self->locks_in(names, std::get<redis::reply>(o));
+               if (found && self->node_->settings().voters > 1) {
+                 for (lock_record& lock : *found) {
+                   lock.votes.push_back(self->vote_on(lock, std::get<redis::reply>(o), before));
+                 }
+               }
+               reply(std::move(found));
+             });
 }
 
 result<std::vector<lock_record>> record_backend::locks_in(const std::vector<lock_name>& names,
@@ -197,6 +206,23 @@ result<std::vector<lock_record>> record_backend::locks_in(const std::vector<lock
     found.push_back(std::move(*lock));
   }
   return found;
+}
+
+/// What this server says, as one of several.
+node_vote record_backend::vote_on(const lock_record& lock, const reply& r, wall_time before) const {
+  node_vote vote;
+  vote.node = node_->server();
+  vote.quarantined = !r.items[1].text.starts_with("A " + node_->life() + " ");
+  if (!lock.holders.empty()) {
+    vote.holder = lock.holders.front().version;
+    vote.token = lock.holders.front().token;
+  }
+  if (const auto theirs = whole_number<std::int64_t>(r.items[0].text)) {  // read about half way
+    const auto ours = before + (env_->wall_now() - before) / 2;
+    vote.clock_ahead =
+        std::chrono::round<milliseconds>(std::chrono::microseconds(*theirs) - ours.time_since_epoch());
+  }
+  return vote;
 }
 
 void record_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {

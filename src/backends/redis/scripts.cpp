@@ -28,7 +28,9 @@ constexpr std::array<part, record_script_count> record_parts = {{{"grant", recor
                                                                  {"remove", record_lua::remove, true},
                                                                  {"listen", record_lua::listen},
                                                                  {"admit", record_lua::admit, true},
-                                                                 {"look", record_lua::look}}};
+                                                                 {"look", record_lua::look},
+                                                                 {"commit", record_lua::commit},
+                                                                 {"floor", record_lua::floor}}};
 
 /// Functions of Lua cost time when they are made, so that a script makes those about the queue where it cannot do without.
 std::string with_queue(std::string_view script) {

@@ -31,8 +31,8 @@ struct classic_scripts {
 
 /// The scripts of the layout `record`. Their texts begin with the run id of the server, so that each life of a server has
 /// texts of its own.
-enum class record_script : std::uint8_t { grant, release, renew, remove, listen, admit, look };
-inline constexpr std::size_t record_script_count = 7;
+enum class record_script : std::uint8_t { grant, release, renew, remove, listen, admit, look, commit, floor };
+inline constexpr std::size_t record_script_count = 9;
 
 [[nodiscard]] std::string_view name_of(record_script which) noexcept;  ///< for messages
 

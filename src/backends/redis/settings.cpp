@@ -290,7 +290,7 @@ result<void> parse_place(const url& u, node_settings& into) {
   }
   if (u.authority.find(',') != std::string::npos) {
     return bad(u.scheme + ":// names one server; a list of sentinels is for " + u.scheme +
-               "+sentinel://, a list of servers for redlock://, which this version does not have yet");
+               "+sentinel://, a list of servers that vote for redlock://");
   }
   auto one = parse_host(u, u.authority, default_port);
   if (!one) {

@@ -44,6 +44,13 @@ struct node_settings {
   /// it, so that it is fixed for the usual prefix.
   std::chrono::milliseconds max_ttl{60'000};
 
+  /// How many servers vote on each lock, this one among them.
+  std::size_t voters = 1;
+  /// Which these are, for those that must agree on it. Empty for one.
+  std::string ring{};
+  /// When too many have forgotten at once, only a person lets them go on.
+  bool strict = false;
+
   /// For messages: where, without anything that is secret. With sentinels "mymaster via host:26379", for as long as it is
   /// not known which server that is.
   std::string node;
@@ -55,5 +62,16 @@ struct node_settings {
 /// max_ttl (with a prefix of its own), db, password_file, password_env; with TLS also ca, cert, key, server_name; with sentinels
 /// also sentinel_user, sentinel_password_file, sentinel_password_env. *invalid_argument* or *misconfigured* name what is wrong.
 [[nodiscard]] result<node_settings> parse_settings(const url& u);
+
+/// Several servers that vote on each lock.
+struct ring_settings {
+  std::vector<node_settings> nodes;  ///< in the order of the URL
+  std::string store;                 ///< for messages, as above
+};
+
+/// redlock://[user[:password]@]host[:port],host[:port],...[/db] and redlocks:// with TLS: the same user, database and options for all.
+/// redlock:///path names a file with one redis:// or rediss:// URL in each line, each with what is its own (user, database, passwords,
+/// certificates); empty lines and those that begin with '#' do not count. Options as above, and ring, amnesia.
+[[nodiscard]] result<ring_settings> parse_ring(const url& u);
 
 }  // namespace cremone::redis

@@ -3,6 +3,8 @@
 
 #include "base/check.hpp"
 #include "core/quorum.hpp"
+#include "engine/quorum/acquiring.hpp"
+#include "engine/quorum/tally.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -13,173 +15,171 @@ namespace cremone::detail {
 
 namespace {
 
-using core::ballot;
-using verdict = ballot::verdict;
-using vote = ballot::vote;
-
-vote vote_of(const answer& a) noexcept {
-  if (std::holds_alternative<done>(a)) {
-    return vote::yes;
-  }
-  return std::holds_alternative<refused>(a) ? vote::no : vote::unsure;
-}
-
-const error* reason_in(const answer& a) noexcept {
-  if (const auto* no = std::get_if<refused>(&a)) {
-    return &no->why;
-  }
-  const auto* nobody_knows = std::get_if<unknown>(&a);
-  return nobody_knows == nullptr ? nullptr : &nobody_knows->why;
-}
-
-/// What the nodes said against it, each once: "a: …; b: …" where they differ.
-error merged(errc code, const std::vector<error>& reasons) {
-  std::string text;
-  for (auto r = reasons.begin(); r != reasons.end(); ++r) {
-    const bool said =
-        std::any_of(reasons.begin(), r, [&](const error& e) { return e.detail() == r->detail(); });
-    if (!said && !r->detail().empty()) {
-      text += text.empty() ? r->detail() : "; " + r->detail();
-    }
-  }
-  return {code, std::move(text)};
-}
-
-/// The answers of all nodes to a yes-or-no question, as far as they are in.
-class tally {
- public:
-  explicit tally(std::size_t nodes) noexcept : nodes_(nodes), votes_(nodes) {}
-
-  /// True when this decided it.
-  bool count(const answer& a) {
-    if (const error* why = reason_in(a)) {
-      final_ += why->code() == errc::lost || why->code() == errc::not_held ? 1U : 0U;
-      reasons_.push_back(*why);
-    }
-    return votes_.count(vote_of(a));
-  }
-
-  [[nodiscard]] answer outcome() const {
-    switch (votes_.state()) {
-      case verdict::carried: return done{};
-      case verdict::failed: return refused{merged(code(), reasons_)};
-      default: return unknown{merged(errc::outcome_unknown, reasons_)};
-    }
-  }
-
- private:
-  /// That it is not held any more is said only when so many nodes say so that no majority can hold it. A node that could
-  /// not be asked says nothing about that.
-  [[nodiscard]] errc code() const {
-    const bool gone = final_ > nodes_ - core::majority_of(nodes_);
-    const auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const error& e) {
-      return gone == (e.code() == errc::lost || e.code() == errc::not_held);
-    });
-    return found == reasons_.end() ? reasons_.front().code() : found->code();
-  }
-
-  std::size_t nodes_;
-  ballot votes_;
-  std::size_t final_ = 0;  // of those who said no, those who know that it is not held
-  std::vector<error> reasons_;
-};
+/// How far ahead of the clock a number may be proposed, so that servers whose clocks lag still take it (they bound it by 10 s).
+constexpr std::chrono::seconds most_ahead{9};
 
 }  // namespace
 
-quorum::quorum(std::vector<std::shared_ptr<backend>> nodes)
-    : nodes_(std::make_shared<const std::vector<std::shared_ptr<backend>>>(std::move(nodes))) {
+quorum::quorum(std::shared_ptr<env> e, std::vector<std::shared_ptr<backend>> nodes, quorum_options options)
+    : env_(std::move(e)),
+      nodes_(std::make_shared<const std::vector<std::shared_ptr<backend>>>(std::move(nodes))),
+      options_(std::move(options)),
+      tokens_(nodes_->front()->describe().quarantines),
+      health_(nodes_->size()),
+      quarantines_(nodes_->size()) {
   CREMONE_CHECK(!nodes_->empty());
 }
 
-traits quorum::describe() const { return nodes_->front()->describe(); }
-
-/// One acquire on its way to several nodes.
-class quorum::acquiring : public std::enable_shared_from_this<acquiring> {
- public:
-  acquiring(node_list nodes, acquire_request request, callback<void(acquire_answer)> reply)
-      : nodes_(std::move(nodes)),
-        request_(std::move(request)),
-        votes_(nodes_->size()),
-        reply_(std::move(reply)) {}
-
-  void start() {
-    for (const auto& node : *nodes_) {
-      node->try_acquire(request_,
-                        [self = shared_from_this()](acquire_answer a) { self->take(std::move(a)); });
-    }
+traits quorum::describe() const {
+  traits t = nodes_->front()->describe();
+  t.voters = nodes_->size();
+  if (!options_.store.empty()) {
+    t.store = options_.store;
   }
-
- private:
-  void take(acquire_answer&& a) {
-    callback<void(acquire_answer)> reply;
-    acquire_answer decided;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!votes_.count(note(std::move(a)))) {
-        return;
-      }
-      reply = std::move(reply_);
-      decided = outcome();
-    }
-    if (!std::holds_alternative<grant>(decided)) {
-      withdraw();
-    }
-    reply(std::move(decided));
+  if (!alone()) {
+    t.identity = options_.identity;
+    t.fifo = false;
+    t.tokens = tokens_;
   }
+  return t;
+}
 
-  /// With the mutex held.
-  [[nodiscard]] vote note(acquire_answer&& a) {
-    if (const auto* yes = std::get_if<grant>(&a)) {
-      repeated_ = repeated_ || yes->repeated;
-      return vote::yes;
-    }
-    if (auto* no = std::get_if<rejection>(&a)) {
-      reasons_.push_back(no->why);
-      busy_ = busy_ || no->why == errc::busy;
-      for (hold_record& h : no->holders) {
-        if (no_.holders.size() < rejection::max_reported_holders) {
-          no_.holders.push_back(std::move(h));
-        }
-      }
-      return vote::no;
-    }
-    reasons_.push_back(std::get<unknown>(a).why);
-    return vote::unsure;
+std::string quorum::name_of(std::size_t node) const {
+  return node < options_.names.size() ? options_.names[node] : "server " + std::to_string(node + 1);
+}
+
+bool quorum::may_ask(std::size_t node, instant now) {
+  const std::lock_guard lock(mutex_);
+  return health_[node].may_ask(now);
+}
+
+bool quorum::avoided(std::size_t node) {
+  const std::lock_guard lock(mutex_);
+  return health_[node].open();
+}
+
+void quorum::heard_from(std::size_t node, bool answered, instant now) {
+  const std::lock_guard lock(mutex_);
+  answered ? health_[node].good() : health_[node].bad(now);
+}
+
+void quorum::saw_quarantine(std::size_t node, const hold_version& version) {
+  const std::lock_guard lock(mutex_);
+  quarantines_[node] = version;
+}
+
+std::optional<std::size_t> quorum::quarantined_as(const hold_version& version) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find(quarantines_.begin(), quarantines_.end(), version);
+  return found == quarantines_.end() || version == hold_version{}
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(found - quarantines_.begin()));
+}
+
+/// Our clock, or one more than what was seen, if others' clocks are ahead: then the servers agree at once. A wrong clock costs a second
+/// round and nothing else.
+fence_token quorum::proposal() {
+  const auto clock = static_cast<std::uint64_t>(env_->wall_now().time_since_epoch().count());
+  const auto bound = clock + static_cast<std::uint64_t>(std::chrono::microseconds(most_ahead).count());
+  return fence_token(std::max(clock, std::min(highest_seen_ + 1, bound)));
+}
+
+void quorum::saw_token(std::uint64_t number) noexcept {
+  std::uint64_t known = highest_seen_;
+  while (known < number && !highest_seen_.compare_exchange_weak(known, number)) {
   }
+}
 
-  void withdraw() {
-    const auto end = std::make_shared<const release_request>(release_request{request_.name, request_.owner});
-    for (const auto& node : *nodes_) {
-      node->release(*end, [end](const answer&) {});
-    }
-  }
-
-  [[nodiscard]] acquire_answer outcome() {
-    switch (votes_.state()) {
-      case verdict::carried: return grant{.token = {}, .ticket = 0, .repeated = repeated_};
-      case verdict::failed:
-        no_.why = busy_ ? error(errc::busy) : merged(reasons_.front().code(), reasons_);
-        return std::move(no_);
-      default: return unknown{merged(errc::outcome_unknown, reasons_)};
-    }
-  }
-
-  const node_list nodes_;
-  const acquire_request request_;  // a copy: stragglers read it when the caller's is gone
-  std::mutex mutex_;
-  ballot votes_;
-  callback<void(acquire_answer)> reply_;
-  std::vector<error> reasons_;
-  rejection no_;
-  bool busy_ = false;
-  bool repeated_ = false;
-};
+vote_statistics quorum::statistics() const {
+  return {.acquisitions = acquisitions_, .in_one_round = in_one_round_};
+}
 
 void quorum::try_acquire(const acquire_request& request, callback<void(acquire_answer)> reply) {
-  if (nodes_->size() == 1) {
-    return nodes_->front()->try_acquire(request, std::move(reply));
+  if (alone()) {
+    if (!options_.strict) {
+      return nodes_->front()->try_acquire(request, std::move(reply));
+    }
+    return nodes_->front()->try_acquire(
+        request, [self = shared_from_this(), reply = std::move(reply)](acquire_answer a) mutable {
+          const auto* no = std::get_if<rejection>(&a);
+          if (no != nullptr && no->why == errc::quarantined && !no->holders.empty()) {
+            self->saw_quarantine(0, no->holders.front().version);
+          }
+          reply(std::move(a));
+        });
   }
-  std::make_shared<acquiring>(nodes_, request, std::move(reply))->start();
+  begins_attempt(request);
+  std::make_shared<acquiring>(shared_from_this(), request, tokens_, std::move(reply))->start();
+}
+
+/// Its first attempt or the next, with another owner id. Noted before the answer, so that a release that comes meanwhile is too.
+void quorum::begins_attempt(const acquire_request& request) {
+  const std::lock_guard lock(mutex_);
+  const auto before = attempt_of_.find(request.waiter);
+  if (before == attempt_of_.end()) {
+    if (request.join) {
+      waiting_.insert_or_assign(request.owner, patient{request.name, request.waiter});
+      attempt_of_[request.waiter] = request.owner;
+    }
+    return;
+  }
+  auto entry = waiting_.extract(before->second);
+  entry.key() = request.owner;
+  entry.mapped().spent = false;
+  waiting_.insert(std::move(entry));
+  before->second = request.owner;
+}
+
+/// While the lock is held the nodes tell it of releases from now on, unless it has been released meanwhile.
+void quorum::failed_attempt(const acquire_request& request, const std::weak_ptr<hint_sink>& wake, bool busy) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(request.owner);
+    if (found == waiting_.end()) {
+      return;
+    }
+    if (!busy) {
+      if (!found->second.listens) {
+        attempt_of_.erase(found->second.waiter);
+        waiting_.erase(found);
+      }
+      return;
+    }
+    found->second.listens = true;
+    found->second.spent = true;
+  }
+  for (const auto& node : *nodes_) {
+    node->await_release(request.name, request.waiter, wake);
+  }
+  if (waits_still(request.waiter)) {
+    return;
+  }
+  for (const auto& node : *nodes_) {  // it was released while it was put on their lists
+    node->stop_awaiting(request.name, request.waiter, false);
+  }
+}
+
+bool quorum::waits_still(const owner_id& waiter) {
+  const std::lock_guard lock(mutex_);
+  return attempt_of_.contains(waiter);
+}
+
+bool quorum::waits_no_more(const owner_id& owner, bool served) {
+  patient gone{lock_name("")};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(owner);
+    if (found == waiting_.end()) {
+      return false;
+    }
+    gone = std::move(found->second);
+    waiting_.erase(found);
+    attempt_of_.erase(gone.waiter);
+  }
+  for (std::size_t node = 0; gone.listens && node < nodes_->size(); ++node) {
+    (*nodes_)[node]->stop_awaiting(gone.name, gone.waiter, served);
+  }
+  return gone.spent;
 }
 
 /// Renewals on their way to several nodes: each item is counted for itself.
@@ -233,7 +233,7 @@ class quorum::renewing {
 };
 
 void quorum::renew(std::span<const renewal> items, callback<void(std::vector<answer>)> reply) {
-  if (nodes_->size() == 1) {
+  if (alone()) {
     return nodes_->front()->renew(items, std::move(reply));
   }
   const auto all = std::make_shared<renewing>(items, nodes_->size(), std::move(reply));
@@ -242,66 +242,72 @@ void quorum::renew(std::span<const renewal> items, callback<void(std::vector<ans
   }
 }
 
-/// A release, an eviction or an order by force on its way to several nodes.
-class quorum::removing {
- public:
-  removing(std::size_t nodes, lock_name name, const owner_id& owner, const hold_version& of,
-           callback<void(answer)> reply)
-      : version(of), request{std::move(name), owner}, votes_(nodes), reply_(std::move(reply)) {}
-
-  void take(const answer& a) {
-    callback<void(answer)> reply;
-    answer decided;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!votes_.count(a)) {
-        return;
-      }
-      reply = std::move(reply_);
-      decided = votes_.outcome();
-    }
-    reply(std::move(decided));
-  }
-
-  const hold_version version;
-  const release_request request;
-
- private:
-  std::mutex mutex_;
-  tally votes_;
-  callback<void(answer)> reply_;
-};
-
 void quorum::release(const release_request& request, callback<void(answer)> reply) {
-  if (nodes_->size() == 1) {
+  if (alone()) {
     return nodes_->front()->release(request, std::move(reply));
   }
-  const auto all = std::make_shared<removing>(nodes_->size(), request.name, request.owner, hold_version{},
-                                              std::move(reply));
-  for (const auto& node : *nodes_) {
-    node->release(all->request, [all](const answer& a) { all->take(a); });
+  if (waits_no_more(request.owner, false)) {  // what it had was taken back when its attempt failed
+    return env_->post([reply = std::move(reply)]() mutable { reply(done{}); });
+  }
+  const auto all = std::make_shared<removing>(nodes_->size(), request, hold_version{},
+                                              removing::rule::majority, std::move(reply));
+  for (std::size_t node = 0; node < nodes_->size(); ++node) {
+    release_at(node, all->request, [all](const answer& a) { all->take(a); });
   }
 }
 
+void quorum::release_at(std::size_t node, const release_request& request,
+                        callback<void(const answer&)> reply) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++releases_;
+  }
+  (*nodes_)[node]->release(request,
+                           [self = shared_from_this(), reply = std::move(reply)](const answer& a) mutable {
+                             reply(a);
+                             std::vector<callback<void()>> settled;
+                             {
+                               const std::lock_guard lock(self->mutex_);
+                               if (--self->releases_ == 0) {
+                                 settled.swap(self->settled_);
+                               }
+                             }
+                             for (auto& done : settled) {
+                               done();
+                             }
+                           });
+}
+
+void quorum::settle(callback<void()> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (releases_ > 0) {
+      settled_.push_back(std::move(done));
+      return;
+    }
+  }
+  done();
+}
+
 void quorum::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
-  const auto all = std::make_shared<removing>(nodes_->size(), name, version.owner, version, std::move(reply));
+  if (alone() && !options_.strict) {
+    return nodes_->front()->evict(name, version, std::move(reply));
+  }
+  if (const auto node = quarantined_as(version)) {
+    return readmit(*node, version, std::move(reply));
+  }
+  const auto all = std::make_shared<removing>(nodes_->size(), release_request{name, version.owner}, version,
+                                              removing::rule::any, std::move(reply));
   for (const auto& node : *nodes_) {
     node->evict(all->request.name, all->version, [all](const answer& a) { all->take(a); });
   }
 }
 
 void quorum::force(const lock_name& name, const owner_id& holder, callback<void(answer)> reply) {
-  const auto all = std::make_shared<removing>(nodes_->size(), name, holder, hold_version{}, std::move(reply));
+  const auto all = std::make_shared<removing>(nodes_->size(), release_request{name, holder}, hold_version{},
+                                              removing::rule::any, std::move(reply));
   for (const auto& node : *nodes_) {
     node->force(all->request.name, all->request.owner, [all](const answer& a) { all->take(a); });
-  }
-}
-
-void quorum::end_quarantine(callback<void(answer)> reply) {
-  const auto all =
-      std::make_shared<removing>(nodes_->size(), lock_name(""), owner_id{}, hold_version{}, std::move(reply));
-  for (const auto& node : *nodes_) {
-    node->end_quarantine([all](const answer& a) { all->take(a); });
   }
 }
 

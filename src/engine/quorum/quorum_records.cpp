@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of locks that live on several nodes: a holder is one whom a majority of the nodes shows.
+#include "core/quorum.hpp"
+#include "engine/quorum/acquiring.hpp"
 #include "engine/quorum/quorum.hpp"
 
-#include "core/quorum.hpp"
-
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -14,27 +17,47 @@ namespace cremone::detail {
 
 namespace {
 
+/// A holder's token is the number that a majority gave; a server that came too late for that may have given another.
+fence_token most_common(const std::vector<fence_token>& numbers) {
+  const auto times = [&](fence_token t) { return std::count(numbers.begin(), numbers.end(), t); };
+  return *std::max_element(numbers.begin(), numbers.end(),
+                           [&](fence_token a, fence_token b) { return times(a) < times(b); });
+}
+
+/// The highest number that a majority of `nodes` has reached: no token is above it. What those have who do not show it here is not known.
+fence_token reached_by_majority(std::vector<fence_token> numbers, std::size_t nodes) {
+  std::sort(numbers.begin(), numbers.end(), std::greater<>());
+  const std::size_t needed = core::majority_of(nodes);
+  const std::size_t silent = nodes - numbers.size();
+  return numbers.empty() ? fence_token() : numbers[needed > silent ? needed - silent - 1 : 0];
+}
+
 /// Of the records of one lock, that which a majority of `nodes` agrees on.
 lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, std::size_t nodes) {
   lock_record out;
   out.name = name;
-  std::vector<std::pair<hold_record, std::size_t>> holders;
+  struct candidate {
+    hold_record shown;
+    std::vector<fence_token> numbers;  // one with each vote
+  };
+  std::vector<candidate> candidates;
+  std::vector<fence_token> last;
   for (const lock_record& one : seen) {
-    out.last = std::max(out.last, one.last);
+    last.push_back(one.last);
     for (const hold_record& h : one.holders) {
-      const auto known = std::find_if(holders.begin(), holders.end(), [&](const auto& counted) {
-        return counted.first.version.owner == h.version.owner;
-      });
-      if (known == holders.end()) {
-        holders.emplace_back(h, 1);
-      } else {
-        ++known->second;
+      auto known = std::find_if(candidates.begin(), candidates.end(),
+                                [&](const candidate& c) { return c.shown.version.owner == h.version.owner; });
+      if (known == candidates.end()) {
+        known = candidates.insert(known, {h, {}});
       }
+      known->numbers.push_back(h.token);
     }
   }
-  for (auto& [h, votes] : holders) {
-    if (votes >= core::majority_of(nodes)) {
-      out.holders.push_back(std::move(h));
+  out.last = reached_by_majority(std::move(last), nodes);
+  for (candidate& c : candidates) {
+    if (c.numbers.size() >= core::majority_of(nodes)) {
+      c.shown.token = most_common(c.numbers);
+      out.holders.push_back(std::move(c.shown));
     }
   }
   return out;
@@ -42,118 +65,240 @@ lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, 
 
 }  // namespace
 
-/// One question about records on its way to several nodes.
+/// One question about records on its way to several nodes. Waits for every node: whoever asks wants to see as much as there is.
 template <class Record>
 class quorum::looking {
  public:
-  looking(std::size_t nodes, callback<void(std::vector<Record>)> all, callback<void(error)> too_few)
-      : nodes_(nodes), all_(std::move(all)), too_few_(std::move(too_few)) {}
+  /// What each node said, in their order.
+  using answers = std::vector<result<Record>>;
 
-  /// Waits for every node: whoever asks wants to see as much as there is.
-  void take(result<Record> r) {
+  looking(std::size_t nodes, callback<void(result<answers>)> then)
+      : said_(nodes, error(errc::unreachable)), left_(nodes), then_(std::move(then)) {}
+
+  void take(std::size_t node, result<Record> r) {
     {
       const std::lock_guard lock(mutex_);
-      ++in_;
-      if (r) {
-        seen_.push_back(std::move(*r));
-      } else {
-        why_ = r.error();
-      }
-      if (in_ < nodes_) {
+      said_[node] = std::move(r);
+      if (--left_ > 0) {
         return;
       }
     }
-    if (seen_.size() < core::majority_of(nodes_)) {
-      return too_few_(why_);
+    std::vector<error> why;
+    for (const auto& one : said_) {
+      if (!one) {
+        why.push_back(one.error());
+      }
     }
-    all_(std::move(seen_));
+    if (said_.size() - why.size() < core::majority_of(said_.size())) {
+      return then_(merged(why.front().code(), why));
+    }
+    then_(std::move(said_));
   }
 
  private:
-  const std::size_t nodes_;
   std::mutex mutex_;
-  std::size_t in_ = 0;
-  std::vector<Record> seen_;
-  error why_;
-  callback<void(std::vector<Record>)> all_;
-  callback<void(error)> too_few_;
+  answers said_;
+  std::size_t left_;
+  callback<void(result<answers>)> then_;
 };
 
 void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
-  if (nodes_->size() == 1) {
+  if (alone()) {
     return nodes_->front()->inspect(name, std::move(reply));
   }
-  const auto to = std::make_shared<callback<void(result<lock_record>)>>(std::move(reply));
   const auto all = std::make_shared<looking<lock_record>>(
-      nodes_->size(),
-      [name, to, nodes = nodes_->size()](const std::vector<lock_record>& seen) {
-        (*to)(agreed(name, seen, nodes));
-      },
-      [to](error why) { (*to)(std::move(why)); });
-  for (const auto& node : *nodes_) {
-    node->inspect(name, [all](result<lock_record> r) { all->take(std::move(r)); });
+      nodes_->size(), [self = shared_from_this(), name,
+                       reply = std::move(reply)](result<std::vector<result<lock_record>>> said) mutable {
+        if (!said) {
+          return reply(said.error());
+        }
+        std::vector<lock_record> seen;
+        std::vector<node_vote> votes;
+        for (std::size_t node = 0; node < said->size(); ++node) {
+          const result<lock_record>& one = (*said)[node];
+          votes.push_back(one && !one->votes.empty() ? one->votes.front() : node_vote{});
+          votes.back().node = self->name_of(node);
+          votes.back().trouble = one ? std::string() : one.error().detail();
+          votes.back().avoided = self->avoided(node);
+          if (one) {
+            seen.push_back(*one);
+          }
+        }
+        lock_record lock = agreed(name, seen, said->size());
+        lock.votes = std::move(votes);
+        reply(std::move(lock));
+      });
+  for (std::size_t node = 0; node < nodes_->size(); ++node) {
+    (*nodes_)[node]->inspect(name, [all, node](result<lock_record> r) { all->take(node, std::move(r)); });
   }
 }
 
+namespace {
+
+/// Of all that the nodes list, the locks that a majority shows somebody to hold, with each node's vote. `nobodys`: the votes of nodes that
+/// have none for anybody.
+std::vector<lock_record> held_by_majorities(const std::vector<result<std::vector<lock_record>>>& said,
+                                            const std::vector<node_vote>& nobodys) {
+  using locks = std::vector<lock_record>;
+  std::map<lock_name, std::pair<locks, std::vector<node_vote>>> by_name;
+  for (std::size_t node = 0; node < said.size(); ++node) {
+    for (const lock_record& lock : said[node] ? *said[node] : locks{}) {
+      auto& [records, votes] = by_name.try_emplace(lock.name, locks{}, nobodys).first->second;
+      records.push_back(lock);
+      if (!lock.holders.empty()) {
+        votes[node].holder = lock.holders.front().version;
+        votes[node].token = lock.holders.front().token;
+      }
+    }
+  }
+  locks out;
+  for (auto& [name, of_nodes] : by_name) {
+    if (auto lock = agreed(name, of_nodes.first, said.size()); !lock.holders.empty()) {
+      lock.votes = std::move(of_nodes.second);
+      out.push_back(std::move(lock));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+/// Those that are held, each by one whom a majority shows.
 void quorum::list(callback<void(result<std::vector<lock_record>>)> reply) {
   using locks = std::vector<lock_record>;
-  if (nodes_->size() == 1) {
+  if (alone()) {
     return nodes_->front()->list(std::move(reply));
   }
-  const auto to = std::make_shared<callback<void(result<locks>)>>(std::move(reply));
-  const auto merge = [to, nodes = nodes_->size()](const std::vector<locks>& seen) {
-    std::map<lock_name, locks> by_name;
-    for (const locks& one : seen) {
-      for (const lock_record& lock : one) {
-        by_name[lock.name].push_back(lock);
-      }
-    }
-    locks out;
-    for (const auto& [name, records] : by_name) {
-      if (auto lock = agreed(name, records, nodes); !lock.holders.empty()) {
-        out.push_back(std::move(lock));
-      }
-    }
-    (*to)(std::move(out));
-  };
-  const auto all =
-      std::make_shared<looking<locks>>(nodes_->size(), merge, [to](error why) { (*to)(std::move(why)); });
-  for (const auto& node : *nodes_) {
-    node->list([all](result<locks> r) { all->take(std::move(r)); });
+  const auto all = std::make_shared<looking<locks>>(
+      nodes_->size(),
+      [self = shared_from_this(), reply = std::move(reply)](result<std::vector<result<locks>>> said) mutable {
+        if (!said) {
+          return reply(said.error());
+        }
+        std::vector<node_vote> nobodys(said->size());
+        for (std::size_t node = 0; node < said->size(); ++node) {
+          const result<locks>& one = (*said)[node];
+          nobodys[node].node = self->name_of(node);
+          nobodys[node].trouble = one ? std::string() : one.error().detail();
+          nobodys[node].avoided = self->avoided(node);
+        }
+        reply(held_by_majorities(*said, nobodys));
+      });
+  for (std::size_t node = 0; node < nodes_->size(); ++node) {
+    (*nodes_)[node]->list([all, node](result<locks> r) { all->take(node, std::move(r)); });
   }
 }
 
-/// Asks every node for a list, and makes one of them.
-template <class T, class Ask>
-void quorum::gather(callback<void(result<std::vector<T>>)> reply, Ask ask) {
-  const auto to = std::make_shared<callback<void(result<std::vector<T>>)>>(std::move(reply));
-  const auto join = [to](const std::vector<std::vector<T>>& lists) {
-    std::vector<T> all;
-    for (const auto& list : lists) {
-      all.insert(all.end(), list.begin(), list.end());
+namespace {
+
+/// Lists that every node is asked for, joined in the order of the nodes. One that cannot be asked is in it too, with the reason.
+template <class T>
+class gathering {
+ public:
+  gathering(std::size_t nodes, callback<void(result<std::vector<T>>)> reply)
+      : lists_(nodes), left_(nodes), reply_(std::move(reply)) {}
+
+  template <class Missing>
+  void take(std::size_t node, result<std::vector<T>> r, Missing missing) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (r) {
+        lists_[node] = std::move(*r);
+        ++heard_;
+      } else {
+        lists_[node].push_back(missing(r.error()));
+        why_.push_back(r.error());
+      }
+      if (--left_ > 0) {
+        return;
+      }
     }
-    (*to)(std::move(all));
-  };
-  const auto all = std::make_shared<looking<std::vector<T>>>(nodes_->size(), join,
-                                                             [to](error why) { (*to)(std::move(why)); });
-  for (const auto& node : *nodes_) {
-    ask(*node, [all](result<std::vector<T>> r) { all->take(std::move(r)); });
+    if (heard_ == 0) {
+      return reply_(merged(why_.front().code(), why_));
+    }
+    std::vector<T> all;
+    for (auto& list : lists_) {
+      std::move(list.begin(), list.end(), std::back_inserter(all));
+    }
+    reply_(std::move(all));
   }
-}
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::vector<T>> lists_;
+  std::size_t left_;
+  std::size_t heard_ = 0;
+  std::vector<error> why_;
+  callback<void(result<std::vector<T>>)> reply_;
+};
+
+}  // namespace
 
 void quorum::examine(callback<void(result<std::vector<finding>>)> reply) {
-  gather(std::move(reply), [](backend& node, auto answer) { node.examine(std::move(answer)); });
+  if (alone()) {
+    return nodes_->front()->examine(std::move(reply));
+  }
+  const auto all = std::make_shared<gathering<finding>>(nodes_->size(), std::move(reply));
+  for (std::size_t node = 0; node < nodes_->size(); ++node) {
+    (*nodes_)[node]->examine([all, node, self = shared_from_this()](result<std::vector<finding>> r) {
+      all->take(node, std::move(r), [&](const error& why) {
+        return finding{
+            .node = self->name_of(node),
+            .subject = "connection",
+            .verdict = verdict::bad,
+            .value = "none",
+            .reason = why.detail() + ". The others decide without it, as long as they are a majority"};
+      });
+    });
+  }
 }
 
 void quorum::quarantine(callback<void(result<std::vector<quarantine_state>>)> reply) {
-  gather(std::move(reply), [](backend& node, auto answer) { node.quarantine(std::move(answer)); });
+  if (alone() && !options_.strict) {
+    return nodes_->front()->quarantine(std::move(reply));
+  }
+  const auto all = std::make_shared<gathering<quarantine_state>>(nodes_->size(), std::move(reply));
+  for (std::size_t node = 0; node < nodes_->size(); ++node) {
+    (*nodes_)[node]->quarantine(
+        [all, node, self = shared_from_this()](result<std::vector<quarantine_state>> r) {
+          if (r && !r->empty() && r->front().quarantined) {
+            self->saw_quarantine(node, r->front().version);
+          }
+          all->take(node, std::move(r), [&](const error& why) {
+            quarantine_state state;
+            state.node = self->name_of(node);
+            state.reachable = false;
+            state.why = why.detail();
+            return state;
+          });
+        });
+  }
 }
 
+/// Each node has cursors of its own: ours is one of those, and in its lowest bits whose it is.
 void quorum::sweep(std::uint64_t cursor, callback<void(result<sweep_step>)> reply) {
-  if (nodes_->size() == 1) {
+  if (alone()) {
     return nodes_->front()->sweep(cursor, std::move(reply));
   }
-  reply(sweep_step{});  // cursors are of one node each; their holds expire by themselves
+  const std::uint64_t node = cursor % nodes_->size();
+  sweep_node(node, cursor / nodes_->size(), std::move(reply));
+}
+
+void quorum::sweep_node(std::size_t node, std::uint64_t cursor, callback<void(result<sweep_step>)> reply) {
+  (*nodes_)[node]->sweep(
+      cursor, [self = shared_from_this(), node, reply = std::move(reply)](result<sweep_step> r) mutable {
+        const std::uint64_t nodes = self->nodes_->size();
+        if (!r) {  // it is not there; the next one, next time
+          r = sweep_step{};
+        }
+        const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / nodes - 1;
+        if (r->cursor != 0 && r->cursor < most) {
+          r->cursor = r->cursor * nodes + node;
+        } else {
+          r->cursor = (node + 1) % nodes;
+        }
+        reply(std::move(r));
+      });
 }
 
 }  // namespace cremone::detail

@@ -9,5 +9,7 @@ if redis.call('GETRANGE', KEYS[1], 0, #ARGV[1] - 1) ~= ARGV[1] then
   return 0
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', ARGV[2], KEYS[1])  -- a hint: it must not turn a release that is done into an error
+if ARGV[2] ~= '' then  -- else one who had a vote and not the lock gives it back
+  redis.pcall('PUBLISH', ARGV[2], KEYS[1])  -- a hint: it must not turn a release that is done into an error
+end
 return 1

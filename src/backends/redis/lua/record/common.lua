@@ -8,7 +8,8 @@
 --
 -- KEYS[1]  the marker: 'A <life> <settings> <floor>' when this server may give out locks, 'Q <life> <settings> <since> <why>
 --          <floor>' when it may not: it has restarted, was emptied, swapped or promoted, and may have forgotten who holds what.
--- ARGV[1]  the settings that all who use this prefix must share
+-- ARGV[1]  the settings that all who use this prefix must share. They begin with 'n1,' where this server is the only one, with
+--          'n5,' where it is one of five that vote: then it gives out no lock, but its vote for one, and keeps no queue.
 -- ARGV[n]  the last one: '+' when the text came along (EVAL), '-' when the server knew it
 --
 -- Times are the server's, in microseconds. Only the order of those who wait rests on them, and the height of tokens;
@@ -16,7 +17,8 @@
 --
 -- A lock is one string: '1 <queued> <c> <ticket> <free since> <dead> <gone>\n<hold>'
 --   queued    1 when others may be waiting, else 0      c        no token at or below it will be given
---   ticket    the last one given                        dead, gone   16 digits each of the last holders and contenders that
+--   ticket    the last one given; where several servers vote, the highest token of a holder that was removed
+--                                                       dead, gone   16 digits each of the last holders and contenders that
 --                                                       are gone for good: a late request of theirs is turned away
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. seq begins with the token, so that owner and seq never come
 --             again, not even for an owner whose lost request is granted once more when its tombstone is long gone
@@ -87,6 +89,7 @@ local function doubt(open)
 end
 
 local came_along = ARGV[#ARGV] == '+'
+local alone = string.sub(ARGV[1], 1, 3) == 'n1,'
 
 -- A key that MGET shows as empty may hold something that is no string. Raises what Redis says to that.
 local function surely_empty(key)
@@ -135,6 +138,16 @@ end
 -- The last eight are kept: more requests of those who are gone are not under way at once.
 local function with_tombstone(dead, owner)
   return string.sub(dead .. string.sub(owner, 1, 16), -128)
+end
+
+-- The number to give for this lock: one that is proposed if it is above all that was given before and not out of all bounds, else the
+-- next. Where several servers vote, two who were given the same number by majorities share a server, and that one gives none twice.
+-- A client whose clock is wrong cannot use the numbers up: nothing more than 10 s ahead is taken from a clock.
+local function number_above(last, proposed, clock)
+  if proposed > last and proposed <= highest and (not clock or proposed <= now + 10000000) then
+    return proposed
+  end
+  return last + 1
 end
 
 local function buried(lock, owner)

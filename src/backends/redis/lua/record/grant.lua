@@ -3,7 +3,7 @@
 -- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
 -- ARGV[2] our owner id, 40 digits, ARGV[3] ttl in ms, ARGV[4] mode, ARGV[5] our clock, as a proposal for the token,
 -- ARGV[6] '1' to wait when refused, ARGV[7] the channel on which we hear of our turn, ARGV[8] who we are
--- Returns {1, time, token, ticket}    granted
+-- Returns {1, time, token, ticket}    granted; where several servers vote: this one's vote, and the number that it gave
 --         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
 --         {0, time, place, hold}      not now; place -1 when we do not wait; no hold: it is kept for those before us
 --         {'D', time}                 this owner is gone for good
@@ -35,7 +35,8 @@ if holder == owner then
 end
 
 -- Grows by every grant. What a server has forgotten is made up for by the clock: the server's, or ours where that is ahead, by
--- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up.
+-- no more than 10 s, so that one client whose clock is wrong cannot use the numbers up. Where several vote, all must give the same
+-- number, which is the one proposed, if nothing is against it.
 local function give(ticket)
   if not got[2] then
     surely_empty(KEYS[2])
@@ -45,11 +46,18 @@ local function give(ticket)
   if not counter or counter > highest or last > highest then
     return not_ours(KEYS[2])
   end
-  if not ticket then
+  if not alone then
+    ticket = 0  -- nobody waits here
+  elseif not ticket then
     ticket = math.max(tonumber(lock.ticket) + 1, now)
     lock.ticket = text(ticket)
   end
-  lock.c = text(math.max(last + 1, counter + 1, floor + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
+  last = math.max(last, counter, floor)
+  if alone then
+    lock.c = text(math.max(last + 1, now, math.min(tonumber(ARGV[5]), now + 10000000)))
+  else
+    lock.c = text(number_above(last, tonumber(ARGV[5]), true))
+  end
   lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
   redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
   return {1, now_text, lock.c, text(ticket)}

@@ -2,7 +2,8 @@
 -- Always allowed, in quarantine too.
 --
 -- KEYS[2] the lock, KEYS[3] the queue, KEYS[4] those who wait
--- ARGV[2] the owner, ARGV[3] how long a free lock is remembered, in ms
+-- ARGV[2] the owner, ARGV[3] how long a free lock is remembered, in ms, ARGV[4] the channel where it is said that the lock is
+-- free, ARGV[5] and its name, where there is no queue; no channel: one who had a vote and not the lock gives it back
 -- Returns {1, time} it held or waited, {0, time} it did neither, {'R', time}
 
 local no = came_along and doubt(true)
@@ -23,9 +24,11 @@ if holder == owner then
   lock.dead = with_tombstone(lock.dead, owner)
   lock.hold = ''
 else
-  was_next = redis.call('ZRANK', KEYS[3], owner) == 0
-  redis.call('ZREM', KEYS[3], owner)
-  known = redis.call('HDEL', KEYS[4], owner)
+  if alone then
+    was_next = redis.call('ZRANK', KEYS[3], owner) == 0
+    redis.call('ZREM', KEYS[3], owner)
+    known = redis.call('HDEL', KEYS[4], owner)
+  end
   if buried(lock, owner) then
     return {known, now_text}
   end
@@ -39,6 +42,9 @@ if was_next then
   lock.free_since = now_text  -- whoever is first now has its whole claim time; who leaves from behind changes nothing in that
 end
 redis.call('SET', KEYS[2], packed(lock), 'PX', remembered(lock, ARGV[3]))
+if not alone and was_next and ARGV[4] ~= '' then
+  redis.pcall('PUBLISH', ARGV[4], ARGV[5])
+end
 if lock.queued == '0' then
   return {known, now_text}
 end

@@ -4,6 +4,10 @@
 -- renewal only within its own validity, and nothing is granted meanwhile. So a restart does not end every job. Of two that claim
 -- one lock the higher token is the later one.
 --
+-- Where several servers vote, a quarantine renews nothing. Outside of one, a vote that is missing here is given again, if it is
+-- nobody's: the server has joined again, or the request for it was lost. So a long lease outlives all servers' restarts, one after
+-- the other. It is not given again to one that was removed or has left.
+--
 -- KEYS    after the marker: for each hold its lock, then for each the counter of its bucket
 -- ARGV    for each hold: owner, seq, ttl in ms, token, mode; before the last: who they are, should it have been forgotten
 -- Returns {answers, time}, answers one digit for each: 1 renewed, 0 not this owner's any more, 2 what stands there is no lock;
@@ -11,7 +15,7 @@
 
 local floor = admitted(redis.call('GET', KEYS[1]))
 local no = (not floor or came_along) and doubt(floor)
-if no and no[1] ~= 'Q' then
+if no and (no[1] ~= 'Q' or not alone) then
   return no
 end
 
@@ -39,13 +43,19 @@ end
 
 -- Is there room for it, now that this server may have forgotten it?
 local function may_return(lock, owner, token)
-  return no and not buried(lock, owner) and token > tonumber(lock.c) and token <= highest
+  if buried(lock, owner) or token > highest then
+    return false
+  end
+  if alone then
+    return no and token > tonumber(lock.c)
+  end
+  return not lock.holder and token > tonumber(lock.ticket)
 end
 
 -- A version never returns. What the server has forgotten may have been a higher one than what it knows or what the holder has
 -- counted. Above all that was given before is only the clock, and what tokens may be ahead of it.
 local function beyond_what_was_forgotten(seq)
-  return no and math.max(seq, now + 20000000) or seq
+  return math.max(seq, now + 20000000)
 end
 
 local returned = {}  -- by name: the batch may have two that claim one lock
@@ -58,8 +68,21 @@ local function renew(i)
   end
   if lock.holder == owner then
     -- A late renewal must not bring an old version back either.
-    local next = beyond_what_was_forgotten(math.max(tonumber(lock.seq) + 1, tonumber(seq)))
+    local next = math.max(tonumber(lock.seq) + 1, tonumber(seq))
+    if no then
+      next = beyond_what_was_forgotten(next)
+    end
     lock.hold = string.gsub(lock.hold, '^%x+ %d+ %d+', owner .. ' ' .. string.format('%.0f', next) .. ' ' .. ttl, 1)
+    token = tonumber(token)
+    if not alone and token > tonumber(lock.token) and token <= highest then  -- it was given here before all had agreed
+      lock.hold = string.gsub(lock.hold, ' %d+\n', ' ' .. text(token) .. '\n', 1)
+      lock.c = text(math.max(token, tonumber(lock.c)))
+      local counter = redis.pcall('GET', KEYS[1 + count + i])
+      if type(counter) == 'table' then
+        return 2
+      end
+      raise(KEYS[1 + count + i], token, tonumber(counter or '0') or 0)
+    end
     put(names[i], packed(lock))
     return 1
   end
@@ -71,10 +94,10 @@ local function renew(i)
   if type(counter) == 'table' then
     return 2
   end
-  lock.c = text(token)
+  lock.c = text(math.max(token, tonumber(lock.c), tonumber(counter or '0') or 0, floor or 0))  -- it never falls
   lock.seq = string.format('%.0f', beyond_what_was_forgotten(tonumber(seq) + 1000000))
-  lock.hold = owner .. ' ' .. lock.seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. lock.c .. '\n' .. ARGV[#ARGV - 1]
-  lock.holder, lock.token = owner, lock.c
+  lock.hold = owner .. ' ' .. lock.seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. text(token) .. '\n' .. ARGV[#ARGV - 1]
+  lock.holder, lock.token = owner, text(token)
   returned[names[i]] = lock
   put(names[i], packed(lock))
   raise(KEYS[1 + count + i], token, tonumber(counter or '0') or 0)

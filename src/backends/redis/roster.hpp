@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which servers a client's nodes really speak to. Two names of one server would give it two votes; that is found out by the run
+// ids, before the second of them is counted.
+#pragma once
+
+#include <cremone/result.hpp>
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cremone::redis {
+
+/// Shared by the nodes of one client. Threads: all members from any thread.
+class roster {
+ public:
+  explicit roster(std::size_t nodes) : seats_(nodes) {}
+
+  /// The node of this number speaks to `server`, whose run id this is.
+  void note(std::size_t number, const std::string& server, const std::string& run_id);
+
+  /// Two that are one, if there are: then no vote of any counts.
+  [[nodiscard]] std::optional<error> twins();
+
+ private:
+  struct seat {
+    std::string server;
+    std::string run_id;
+  };
+  std::mutex mutex_;
+  std::vector<seat> seats_;
+};
+
+}  // namespace cremone::redis
