@@ -15,6 +15,7 @@ namespace {
 constexpr std::array layouts = {sim::store_kind::record, sim::store_kind::classic, sim::store_kind::memory};
 
 // A schedule's steps grow with these, and what two clients cannot do to each other hundreds will not either.
+constexpr int most_nodes = 9;
 constexpr int most_clients = 100;
 constexpr int most_acquisitions = 100'000;
 
@@ -31,10 +32,14 @@ error of_option(const std::string& option, const error& why) { return wrong(opti
 }  // namespace
 
 void add_schedule_options(parser& p, schedule_words& to) {
-  p.add_text(
-      "--layout", "LAYOUT", to.layout,
-      "the store: record or classic, both on one Redis, or memory, which never forgets: tail, amnesia and "
-      "flush do not strike it (default: record)");
+  p.add_text("--layout", "LAYOUT", to.layout,
+             "the store: record or classic, both on Redis, or memory, which never forgets: tail, amnesia and "
+             "flush do not strike it (default: record)");
+  p.add_text("--nodes", "N", to.nodes, "how many Redis servers vote on each lock, up to 9 (default: 1)");
+  p.add_flag(
+      "--strict", to.strict,
+      "with amnesia=strict: when a majority has forgotten, only a person could go on; there is none here, "
+      "also not to open the servers at first, so that as of now no lock is given at all");
   p.add_text("--faults", "LIST", to.faults,
              "what may go wrong: names with commas between, all or none; each seed draws its own from them "
              "(default: all)");
@@ -69,6 +74,20 @@ result<sim::schedule_options> read_schedule(const parser& p, const schedule_word
   what.store = *layout;
   what.faults = *faults;
   what.every_fault = words.every_fault;
+  what.strict = words.strict;
+  if (p.was_given("--nodes")) {
+    const auto nodes = parse_number("--nodes", words.nodes, most_nodes);
+    if (!nodes) {
+      return nodes.error();
+    }
+    what.nodes = *nodes;
+  }
+  if (what.nodes > 1 && what.store == sim::store_kind::memory) {
+    return wrong("--nodes: the memory store is one; several that vote are Redis servers");
+  }
+  if (what.strict && (what.nodes == 1 || what.store != sim::store_kind::record)) {
+    return wrong("--strict is for the layout record and several --nodes");
+  }
   if (p.was_given("--clients")) {
     const auto clients = parse_number("--clients", words.clients, most_clients);
     if (!clients) {
@@ -137,6 +156,12 @@ std::string options_text(const sim::schedule_options& what) {
   std::string text;
   if (what.store != by_default.store) {
     text += " --layout " + std::string(name_of(what.store));
+  }
+  if (what.nodes != by_default.nodes) {
+    text += " --nodes " + std::to_string(what.nodes);
+  }
+  if (what.strict) {
+    text += " --strict";
   }
   if (what.faults != by_default.faults) {
     text += " --faults " + to_string(what.faults);

@@ -18,6 +18,8 @@ namespace cremone::cli {
 /// What stood on the command line. Must outlive the parser that it is bound to.
 struct schedule_words {
   std::string layout = "record";
+  std::string nodes{};
+  bool strict = false;
   std::string faults = "all";
   std::string clients{};
   std::string acquisitions{};

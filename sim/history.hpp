@@ -58,6 +58,7 @@ class history {
 
   /// A node has forgotten while its clock was behind what it had shown before: nothing is left to put tokens in order.
   void tokens_unfounded() noexcept { unfounded_ = true; }
+  [[nodiscard]] std::uint64_t highest_token() const noexcept { return highest_; }
   void rates_without_bound() noexcept { unbounded_ = true; }
 
   /// Sums up.
@@ -94,6 +95,7 @@ class history {
   std::set<std::pair<std::size_t, std::size_t>> told_;  // pairs that were seen together already
   std::map<std::string, tokens> tokens_;
   std::map<std::string, resource> resources_;
+  std::uint64_t highest_ = 0;  // of all tokens
   bool unfounded_ = false;
   bool unbounded_ = false;
 };

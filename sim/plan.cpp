@@ -62,9 +62,15 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   plan p;
   p.seed = seed;
   p.store = options.store;
+  p.nodes = options.store == store_kind::memory ? 1 : options.nodes;
+  p.strict = options.strict;
   p.mix = possible(p.store, draw_mix(luck, options));
   const int clients = 2 + static_cast<int>(luck.below(3));
-  const int acquisitions = 5 + static_cast<int>(luck.below(16));
+  int acquisitions = 5 + static_cast<int>(luck.below(16));
+  if (p.nodes > 1) {
+    acquisitions =
+        2 + acquisitions / 3;  // each takes as many commands as there are nodes: rather more schedules
+  }
   p.clients = options.clients.value_or(clients);
   p.acquisitions = options.acquisitions.value_or(acquisitions);
   p.workers = luck.one_in(3) ? 2 : 1;
@@ -97,7 +103,8 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
 }
 
 std::string to_string(const plan& p) {
-  return std::string(name_of(p.store)) + " faults=" + to_string(p.mix) +
+  return std::string(name_of(p.store)) + (p.nodes > 1 ? " nodes=" + std::to_string(p.nodes) : "") +
+         (p.strict ? " strict" : "") + " faults=" + to_string(p.mix) +
          " clients=" + std::to_string(p.clients) + "x" + std::to_string(p.workers) +
          " locks=" + std::to_string(p.names) + " acquisitions=" + std::to_string(p.acquisitions) +
          " ttl=" + shown(p.ttl) + " max_ttl=" + shown(p.max_ttl) + " hold<=" + shown(p.longest_hold) +

@@ -18,6 +18,8 @@ namespace cremone::sim {
 struct plan {
   std::uint64_t seed = 0;
   store_kind store = store_kind::record;
+  int nodes = 1;
+  bool strict = false;
   fault_set mix;
 
   int clients = 3;

@@ -19,10 +19,16 @@ bool runs_script(std::span<const std::string_view> words, std::string_view keys,
   return words.size() == size && (words[0] == "EVALSHA" || words[0] == "EVAL") && words[2] == keys;
 }
 bool is_grant(std::span<const std::string_view> words) { return runs_script(words, "5", 17); }
-bool is_removal(std::span<const std::string_view> words) { return runs_script(words, "5", 14); }
+bool is_removal(std::span<const std::string_view> words) { return runs_script(words, "5", 16); }
 bool is_release(std::span<const std::string_view> words) {
   constexpr std::size_t owner_size = 40;
-  return runs_script(words, "4", 11) && words[8].size() == owner_size;  // else somebody says that it listens
+  return runs_script(words, "4", 13) && words[8].size() == owner_size;  // else somebody says that it listens
+}
+
+bool is_admission(std::span<const std::string_view> words) { return runs_script(words, "1", 9); }
+
+std::uint64_t last_number(std::string_view marker) {
+  return whole_number<std::uint64_t>(marker.substr(marker.rfind(' ') + 1)).value_or(0);
 }
 
 /// Where nothing but this goes wrong, everybody is served in turn.
@@ -49,7 +55,7 @@ std::uint64_t floor_in(std::string_view record) {
 
 redis_guard::redis_guard(const plan& p, history& facts, std::string node)
     : records_(p.store == store_kind::record),
-      in_order_(excuses_nobody(p.mix)),
+      in_order_(p.nodes == 1 && excuses_nobody(p.mix)),
       facts_(facts),
       node_(std::move(node)) {}
 
@@ -70,6 +76,8 @@ redis_guard::news redis_guard::carried_out(std::span<const std::string_view> wor
       const bool begins = marker != nullptr && marker->starts_with("Q");
       facts_.result().quarantines += begins ? 1U : 0U;
       what.admitted = !begins;
+      what.by_clock = is_admission(words) && words[7] == "clock";
+      what.floor = marker == nullptr ? 0 : last_number(*marker);
     }
   }
   what.granted = is_grant(words) && reply.starts_with("*4\r\n:1\r\n");

@@ -27,6 +27,8 @@ class redis_guard {
   struct news {
     bool granted = false;   ///< it gave out a lock
     bool admitted = false;  ///< it ended a quarantine
+    bool by_clock = false;  ///< for want of others who remember
+    std::uint64_t floor = 0;
   };
   news carried_out(std::span<const std::string_view> words, std::string_view reply,
                    const std::vector<std::string>& changed, const keyspace& keys, std::string_view run_id);

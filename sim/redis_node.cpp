@@ -11,11 +11,12 @@ namespace {
 constexpr std::size_t longest_tail = 12;  // writes that a crash may take with it
 }  // namespace
 
-redis_node::redis_node(world& of, std::string name, network& net, const plan& p, lua& scripts,
+redis_node::redis_node(world& of, std::string name, int number, network& net, const plan& p, lua& scripts,
                        machine_clock time, dice noise, history& facts, const trace& told)
     : store_node(of, std::move(name), noise.fork()),
       net_(net),
       plan_(p),
+      number_(number),
       noise_(noise),
       clock_(time),
       facts_(facts),
@@ -47,7 +48,7 @@ redis_node::~redis_node() = default;
 /// The same in each schedule, so that scripts that were compiled once need not be again.
 std::string redis_node::run_id() const {
   const std::string number = std::to_string(life_);
-  return std::string(40 - number.size(), '0') + number;
+  return std::to_string(number_ - 1) + std::string(39 - number.size(), '0') + number;
 }
 
 void redis_node::take(const std::shared_ptr<wire>& from, std::string_view bytes) {
@@ -119,11 +120,23 @@ void redis_node::empty() {
   server_.disconnect(0);
 }
 
+bool redis_node::gives_out() const {
+  const std::string* marker = server_.keys().text("s:boot");
+  return up() && marker != nullptr && marker->starts_with("A " + run_id());
+}
+
 void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
 
 /// What was forgotten is made up for by the clock, when locks are given out again: tokens go on from there. That does for as
 /// long as the clock has not been set back from where it was when one was given, or when it was last made up for.
 void redis_node::weigh(redis_guard::news what) {
+  if (plan_.nodes > 1) {
+    // Where a majority of others remembers, their floor makes up for it, and nothing excuses a token out of order.
+    if (what.admitted && what.by_clock && what.floor < facts_.highest_token()) {
+      facts_.tokens_unfounded();
+    }
+    return;
+  }
   if (what.admitted && forgot_ && clock_.wall_ahead() < most_ahead_) {
     facts_.tokens_unfounded();
   }

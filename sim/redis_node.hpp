@@ -26,8 +26,8 @@ namespace cremone::sim {
 
 class redis_node final : public store_node {
  public:
-  redis_node(world& of, std::string name, network& net, const plan& p, lua& scripts, machine_clock time,
-             dice noise, history& facts, const trace& told);
+  redis_node(world& of, std::string name, int number, network& net, const plan& p, lua& scripts,
+             machine_clock time, dice noise, history& facts, const trace& told);
   ~redis_node() override;
 
   void take(const std::shared_ptr<wire>& from, std::string_view bytes) override;
@@ -38,6 +38,7 @@ class redis_node final : public store_node {
   void set_wall(std::chrono::microseconds by) override;
   [[nodiscard]] std::chrono::microseconds wall_ahead() const override { return clock_.wall_ahead(); }
 
+  [[nodiscard]] bool gives_out() const override;
   void heal() override;
 
  private:
@@ -49,6 +50,7 @@ class redis_node final : public store_node {
 
   network& net_;
   const plan& plan_;
+  const int number_;  // from 1 on
   dice noise_;
   machine_clock clock_;
   history& facts_;

@@ -55,7 +55,9 @@ class stage {
         facts_(world_, trace_, plan_.store, into),
         net_(std::make_shared<network>(world_, plan_, luck_.fork(), [this](fault f) { facts_.struck(f); })),
         around_{world_, plan_, *net_, facts_, trace_, opener()} {
-    add_node(scripts);
+    for (int i = 1; i <= plan_.nodes; ++i) {
+      add_node(scripts, i);
+    }
     for (int i = 0; i < plan_.clients; ++i) {
       const machine_clock time = client_clock();  // apart: compilers differ in which argument they make first
       clients_.push_back(
@@ -73,7 +75,7 @@ class stage {
     trace_.say(world_.now(), "", "-- all is mended; everybody must get a lock once more --");
     nemesis_->heal();
     const moment bound = world_.now() + enough_time();
-    if (!run_until(bound, [](const client_machine& c) { return c.satisfied(); })) {
+    if (!run_until(bound, [](const client_machine& c) { return c.satisfied(); }) && !waits_for_a_person()) {
       for (const auto& c : clients_) {
         if (!c->satisfied()) {
           facts_.violated(violation_kind::progress, c->name() + " got no lock in all that time");
@@ -90,7 +92,10 @@ class stage {
     const moment quarantine = moment(plan_.max_ttl) + std::chrono::seconds(2);
     const moment takeover = moment(plan_.ttl) + std::chrono::seconds(3);
     const moment all_connected = std::chrono::seconds(10);
-    return 2 * quarantine + (plan_.clients * plan_.workers + 1) * takeover + all_connected;
+    // Several that vote are let in one after the other, and those who ask divide their votes now and then.
+    const int turns =
+        plan_.nodes > 1 ? 2 * plan_.clients * plan_.workers + 3 : plan_.clients * plan_.workers + 1;
+    return (plan_.nodes > 1 ? 4 : 2) * quarantine + turns * takeover + all_connected;
   }
 
   /// How far a clock's rate is off: each within the bound that the library counts with.
@@ -116,18 +121,19 @@ class stage {
     return {origin, first_wall() + off, draw_rate()};
   }
 
-  void add_node(lua& scripts) {
+  void add_node(lua& scripts, int number) {
+    const std::string name = "n" + std::to_string(number);
     if (plan_.mix.has(fault::freeze)) {
       facts_.rates_without_bound();
     }
     const machine_clock time(instant(std::chrono::hours(1)), first_wall(), draw_rate());
     if (plan_.store == store_kind::memory) {
-      auto made = std::make_unique<memory_node>(world_, "n1", *net_, time, luck_.fork(), trace_);
+      auto made = std::make_unique<memory_node>(world_, name, *net_, time, luck_.fork(), trace_);
       memory_ = made.get();
       nodes_.push_back(std::move(made));
     } else {
-      nodes_.push_back(std::make_unique<redis_node>(world_, "n1", *net_, plan_, scripts, time, luck_.fork(),
-                                                    facts_, trace_));
+      nodes_.push_back(std::make_unique<redis_node>(world_, name, number, *net_, plan_, scripts, time,
+                                                    luck_.fork(), facts_, trace_));
     }
     net_->add(*nodes_.back());
   }
@@ -139,13 +145,35 @@ class stage {
     }
     return [this](const std::shared_ptr<process>& on, const std::shared_ptr<transport>& by,
                   const std::shared_ptr<const event_hub>& events) -> std::shared_ptr<backend> {
-      std::string text = "redis://n1?layout=" + std::string(name_of(plan_.store)) + "&prefix=s";
-      if (plan_.store == store_kind::record) {
-        text += "&max_ttl=" + std::to_string(plan_.max_ttl.count()) + "ms";
+      const auto where = parse_url(store_url()).value();
+      if (plan_.nodes == 1) {
+        auto node = redis::open_backend(where, on, by, events).value();
+        return std::make_shared<detail::quorum>(on, std::vector{std::move(node)});
       }
-      auto node = redis::open_backend(parse_url(text).value(), on, by, events).value();
-      return std::make_shared<detail::quorum>(std::vector{std::move(node)});
+      auto ring = redis::open_ring(where, on, by, events).value();
+      return std::make_shared<detail::quorum>(
+          on, std::move(ring.nodes),
+          detail::quorum_options{ring.store, ring.identity, std::move(ring.names), ring.strict});
     };
+  }
+
+  [[nodiscard]] std::string store_url() const {
+    std::string text = plan_.nodes > 1 ? "redlock://n1" : "redis://n1";
+    for (int i = 2; i <= plan_.nodes; ++i) {
+      text += ",n" + std::to_string(i);
+    }
+    text += "?layout=" + std::string(name_of(plan_.store)) + "&prefix=s";
+    if (plan_.store == store_kind::record) {
+      text += "&max_ttl=" + std::to_string(plan_.max_ttl.count()) + "ms";
+    }
+    return plan_.strict && plan_.nodes > 1 ? text + "&amnesia=strict" : text;
+  }
+
+  /// So many have forgotten that only a person could let them go on, and there is none.
+  [[nodiscard]] bool waits_for_a_person() const {
+    const auto open =
+        std::count_if(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->gives_out(); });
+    return plan_.strict && open < plan_.nodes / 2 + 1;
   }
 
   template <class Done>

@@ -21,14 +21,18 @@ namespace cremone::sim {
 class lua;
 
 enum class store_kind : std::uint8_t {
-  record,   ///< one Redis, the layout `record`
-  classic,  ///< one Redis, the layout `classic`
+  record,   ///< Redis, the layout `record`
+  classic,  ///< Redis, the layout `classic`
   memory,   ///< the memory store behind a network
 };
 [[nodiscard]] std::string_view name_of(store_kind k) noexcept;
 
 struct schedule_options {
   store_kind store = store_kind::record;
+  /// Servers that vote. The memory store is always one.
+  int nodes = 1;
+  /// amnesia=strict: when a majority has forgotten, nobody gets a lock until a person says so, and in a schedule nobody does.
+  bool strict = false;
   /// From which each seed draws its own mix.
   fault_set faults = fault_set::bounded();
   /// All of these faults, not a draw from them.
@@ -62,12 +66,12 @@ struct schedule_result {
   std::string mix;  ///< what the seed drew, one line: faults, sizes, timings
   fault_counts faults{};
   std::uint64_t acquisitions = 0;
-  std::uint64_t grants = 0;              ///< that the guard of a record store saw
-  std::uint64_t losses = 0;              ///< leases that were lost
-  std::uint64_t evictions = 0;           ///< silent holders removed
-  std::uint64_t quarantines = 0;         ///< lives of a node that began with doubt
-  std::uint64_t writes = 0;              ///< to the fenced register, accepted
-  std::uint64_t refused_writes = 0;      ///< ... refused as stale
+  std::uint64_t grants = 0;          ///< that the guard of a record store saw, or votes where several vote
+  std::uint64_t losses = 0;          ///< leases that were lost
+  std::uint64_t evictions = 0;       ///< silent holders removed
+  std::uint64_t quarantines = 0;     ///< lives of a node that began with doubt
+  std::uint64_t writes = 0;          ///< to the fenced register, accepted
+  std::uint64_t refused_writes = 0;  ///< ... refused as stale
   std::uint64_t lost_without_fence = 0;  ///< writes that the same register without a fence lost
   std::uint64_t steps = 0;
   std::chrono::nanoseconds length{};  ///< of virtual time

@@ -25,6 +25,9 @@ class store_node : public node {
   /// By how much its clock on the wall is ahead, by what was done to it.
   [[nodiscard]] virtual std::chrono::microseconds wall_ahead() const = 0;
 
+  /// May it give out locks, as far as it says?
+  [[nodiscard]] virtual bool gives_out() const { return true; }
+
   /// Comes back now if it is down, and goes on if it was stopped.
   virtual void heal() = 0;
 };

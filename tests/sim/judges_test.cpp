@@ -188,7 +188,7 @@ class Guard : public Judges {
     return guard_.carried_out(words, yes ? "*4\r\n:1\r\n" : "*4\r\n:0\r\n", {}, server_.keys(), run_);
   }
   void left(const std::string& owner) {
-    std::vector<std::string_view> words(11, "x");
+    std::vector<std::string_view> words(13, "x");
     words[0] = "EVALSHA";
     words[2] = "4";
     words[4] = "s:lock:a";
