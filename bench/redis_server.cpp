@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -66,15 +67,34 @@ redis_server::redis_server() {
       }
       std::this_thread::sleep_for(5ms);
     }
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+    die();
   }
   throw std::runtime_error("redis-server could not be started; is it installed?");
 }
 
-redis_server::~redis_server() {
-  ::kill(process_, SIGKILL);
-  ::waitpid(process_, nullptr, 0);
+redis_server::~redis_server() { die(); }
+
+double redis_server::cpu_seconds() const {
+  clockid_t its{};
+  timespec used{};
+  if (::clock_getcpuclockid(process_, &its) != 0 || ::clock_gettime(its, &used) != 0) {
+    throw std::runtime_error("redis-server is gone");
+  }
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+void redis_server::hang() {
+  if (process_ > 0) {
+    ::kill(process_, SIGSTOP);
+  }
+}
+
+void redis_server::die() noexcept {
+  if (process_ > 0) {  // -1 would be everybody
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
 }
 
 void redis_server::start() {
@@ -132,9 +152,21 @@ raw_reply raw_lock::ask(int type, const char* format, ...) {
   return r;
 }
 
+std::string raw_lock::value(std::uint64_t n) {
+  return "0123456789abcdef0123456789abcdef01234567:" + std::to_string(n);
+}
+
 void raw_lock::pair(const std::string& name) {
-  const std::string value = "0123456789abcdef0123456789abcdef01234567:" + std::to_string(++n_);
+  const std::string mine = value(++n_);
+  take(name, mine);
+  give_back(name, mine);
+}
+
+void raw_lock::take(const std::string& name, const std::string& value) {
   (void)ask(REDIS_REPLY_STATUS, "SET %s %s NX PX 30000", name.c_str(), value.c_str());
+}
+
+void raw_lock::give_back(const std::string& name, const std::string& value) {
   if (ask(REDIS_REPLY_INTEGER, "EVALSHA %s 1 %s %s", script_.c_str(), name.c_str(), value.c_str())->integer !=
       1) {
     throw std::runtime_error("the lock was not ours");

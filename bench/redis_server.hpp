@@ -50,6 +50,15 @@ class redis_server {
   /// A client of this layout; the server gives out locks at once, though it is new.
   [[nodiscard]] client opened(const std::string& layout) const;
 
+  /// What it has cost so far.
+  [[nodiscard]] double cpu_seconds() const;
+
+  /// From now on it takes what is sent and answers nothing.
+  void hang();
+
+  /// Killed: its connections are closed, and new ones refused.
+  void die() noexcept;
+
  private:
   void start();
   [[nodiscard]] bool answers() const;
@@ -71,7 +80,12 @@ class raw_lock {
   explicit raw_lock(int port);
 
   void pair(const std::string& name);
+  void take(const std::string& name, const std::string& value);
+  void give_back(const std::string& name, const std::string& value);
   void ping();
+
+  /// The nth that this process writes, as long as others' are.
+  [[nodiscard]] static std::string value(std::uint64_t n);
 
   /// How many requests of cremone's kind the server has served: EVALSHA, EVAL, SUBSCRIBE.
   [[nodiscard]] std::uint64_t requests_served();
