@@ -7,6 +7,7 @@
 #include "sim/redis/lua.hpp"
 
 #include "backends/redis/digest.hpp"
+#include "sim/redis/lua_memory.hpp"
 #include "sim/redis/lua_values.hpp"
 #include "sim/redis/numbers.hpp"
 
@@ -24,6 +25,10 @@ namespace {
 
 /// More than a swarm's servers know at a time. Each takes some 50 kB.
 constexpr std::size_t most_scripts = 1000;
+
+/// In percent: so much memory is used before what is not needed any more is looked for. Lua's own 200 does that too often for a heap
+/// that is mostly scripts, which stay.
+constexpr int memory_factor = 400;
 
 constexpr const char* readonly_mark = "readonly";
 constexpr const char* readonly_text = "Attempt to modify a readonly table";
@@ -173,10 +178,11 @@ class lua::script {
 
 class lua::engine {
  public:
-  engine() : l_(luaL_newstate()) {
+  engine() : l_(lua_newstate(lua_memory::serve, &memory_)) {
     if (l_ == nullptr) {
       throw std::bad_alloc();
     }
+    lua_gc(l_, LUA_GCSETPAUSE, memory_factor);
     make_globals();
   }
   engine(const engine&) = delete;
@@ -206,6 +212,7 @@ class lua::engine {
   void make_redis_table();
   void set_list(const char* name, std::span<const std::string_view> texts);
 
+  lua_memory memory_;
   lua_State* l_;
   int globals_ = LUA_NOREF;
   script_host* host_ = nullptr;

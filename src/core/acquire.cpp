@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/acquire.hpp"
 
+#include "core/quorum.hpp"
 #include "core/validity.hpp"
 
 #include <algorithm>
@@ -28,6 +29,9 @@ constexpr milliseconds longest_poll{100};
 /// of its own, from a span that grows while that goes on: first some round trips, in the end enough for a crowd.
 constexpr milliseconds first_spread{2};
 constexpr int most_doublings = 6;
+
+/// Who is given votes and does not get the lock gives them back within some round trips. Longer than that on any network that is of use.
+constexpr milliseconds votes_come_back{1000};
 
 /// Those who were seen last and those before them, where an answer names some only.
 constexpr std::size_t most_watched = 64;
@@ -132,7 +136,7 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   if (one_try()) {
     return fail(r.why);
   }
-  if (r.split) {
+  if (r.split && !stuck(now, r)) {
     splits_ = std::min(splits_ + 1, most_doublings);
     return wait_or_fail(now, now + moment_of_its_own());
   }
@@ -148,6 +152,17 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
   }
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// Votes of so many servers are with somebody who has not given them back for long that nobody can get a majority until they are removed:
+/// to ask all the time is of no use.
+bool acquire::stuck(instant now, const refusal& r) const {
+  const auto kept = std::count_if(r.holders.begin(), r.holders.end(), [&](const hold_record& h) {
+    return std::any_of(watched_.begin(), watched_.end(), [&](const sight& s) {
+      return s.version == h.version && s.first + votes_come_back <= now;
+    });
+  });
+  return static_cast<std::size_t>(kept) > settings_.voters - majority_of(settings_.voters);
 }
 
 /// Those in the way who have been silent for long enough. The quarantine of a server is one of them.

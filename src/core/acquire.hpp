@@ -128,6 +128,7 @@ class acquire {
   void take_note(instant now, const refusal& r);
   [[nodiscard]] std::optional<acquire_action> evict_if_ripe(instant now, const refusal& r, observations& seen,
                                                             instant& ripe);
+  [[nodiscard]] bool stuck(instant now, const refusal& r) const;
   void watch(instant now, std::span<const hold_record> holders, bool all_of_them);
   [[nodiscard]] instant ripe_at(const hold_record& holder, instant by_the_table);
   [[nodiscard]] std::chrono::nanoseconds poll_pause(const refusal& r) noexcept;

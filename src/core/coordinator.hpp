@@ -89,6 +89,11 @@ class coordinator {
   /// Of those that have answered so far.
   [[nodiscard]] std::size_t count(vote_answer what) const noexcept;
   [[nodiscard]] bool waits_for(std::size_t node) const noexcept { return !seats_[node].in; }
+  /// Its vote may be ours, or become it. Not where it has said that another has it, or that it votes for nobody.
+  [[nodiscard]] bool may_have_voted(std::size_t node) const noexcept {
+    const seat& s = seats_[node];
+    return !s.in || (s.said != vote_answer::held && s.said != vote_answer::quarantined);
+  }
   /// Those whose answer to the attempt is not in.
   [[nodiscard]] std::size_t missing() const noexcept;
 

@@ -26,10 +26,17 @@ using ::testing::ElementsAre;
 
 class QuorumOf : public ::testing::Test {
  protected:
-  void make(std::size_t count) {
+  /// Of servers that give numbers, all the same if nothing is against it.
+  static traits with_tokens() {
+    traits t = test::network_traits();
+    t.quarantines = true;
+    return t;
+  }
+
+  void make(std::size_t count, const traits& each = test::network_traits()) {
     std::vector<std::shared_ptr<backend>> nodes;
     for (std::size_t i = 0; i < count; ++i) {
-      nodes_.push_back(std::make_shared<test::scripted_backend>(env_));
+      nodes_.push_back(std::make_shared<test::scripted_backend>(env_, each));
       nodes.push_back(nodes_.back());
     }
     all_ = std::make_shared<detail::quorum>(env_, std::move(nodes));
@@ -113,9 +120,38 @@ TEST_F(QuorumOf, ThreeReleasesOnAllWhenItFails) {
   say(2, away());
   EXPECT_EQ(outcome(), "refused: busy");
   EXPECT_EQ(releases(0), 1U);
-  EXPECT_EQ(releases(1), 1U);
+  EXPECT_EQ(releases(1), 1U) << "also where another has it, as published";
   EXPECT_EQ(releases(2), 1U) << "also where it was not reached: the request may have been";
   EXPECT_EQ(nodes_[0]->calls(store_call::kind::release)[0].owner, request_.owner);
+}
+
+TEST_F(QuorumOf, ThreeTakesNothingBackWhereANoIsFinal) {
+  make(3, with_tokens());
+  ask();
+  say(0, grant{.token = fence_token(5)});
+  say(1, busy());
+  say(2, busy());
+  EXPECT_EQ(outcome(), "refused: busy");
+  EXPECT_EQ(releases(0), 1U);
+  EXPECT_EQ(releases(1) + releases(2), 0U) << "another has its vote, and has it still";
+}
+
+// On another thread the first two may have decided it while the request to the third is being sent.
+TEST_F(QuorumOf, ThreeLeavesNoVoteWhereTheRequestLeftWhenItHadFailed) {
+  traits t = with_tokens();
+  t.answers_inline = true;
+  make(3, t);
+  test::script decide;
+  decide.acquire = [this](const acquire_request&) -> std::optional<acquire_answer> {
+    for (const std::size_t node : {0U, 1U}) {
+      nodes_[node]->answer(nodes_[node]->calls(store_call::kind::acquire).at(0).index, acquire_answer(busy()));
+    }
+    return std::nullopt;
+  };
+  nodes_[2]->follow(decide);
+  ask();
+  EXPECT_EQ(outcome(), "refused: busy");
+  EXPECT_EQ(releases(2), 2U) << "the first may have overtaken the request";
 }
 
 TEST_F(QuorumOf, ThreeTakesItBackWhenTheSilentOneCouldHaveMadeTheMajority) {

@@ -129,14 +129,16 @@ TEST(AcquireQueue, LooksAfterTheClaimTimeOfTheOneBeforeItWhenItIsNext) {
 }
 
 TEST(AcquireQueue, SleepsNoLongerThanTheWaitLasts) {
-  EXPECT_EQ(pause_after(busy({}, 5), waiting(700ms)), 699ms);
+  const std::vector<hold_record> holders = {holder(0, 60s)};
+  EXPECT_EQ(pause_after(busy(holders, 5), waiting(700ms)), 699ms);
 }
 
 TEST(AcquireQueue, FollowsItsPlaceAsTheQueueMoves) {
+  const std::vector<hold_record> holders = {holder(0, 60s)};
   acquisition a = trying(waiting(10min));
-  EXPECT_EQ(a.refused(0s, busy({}, 3)).until, at(3 * claim_time));
+  EXPECT_EQ(a.refused(0s, busy(holders, 3)).until, at(3 * claim_time));
   ASSERT_EQ(a.machine.hint(at(1s)).what, kind::attempt);
-  EXPECT_EQ(a.refused(1s, busy({}, 1)).until, at(1s + claim_time));
+  EXPECT_EQ(a.refused(1s, busy(holders, 1)).until, at(1s + claim_time));
 }
 
 // ---- without a queue or without hints ---------------------------------------------------------------------

@@ -46,6 +46,19 @@ TEST(Coordinator, SucceedsWithTheNumberThatAMajorityGave) {
   EXPECT_EQ(yes(c, 1, 100).what, kind::nothing) << "a straggler decided it again";
 }
 
+TEST(Coordinator, KnowsWhoseVoteMayHaveToBeTakenBack) {
+  auto c = of(5);
+  (void)yes(c, 0, 100);
+  (void)no(c, 1, vote_answer::held);
+  (void)no(c, 2, vote_answer::quarantined);
+  (void)no(c, 3, vote_answer::unsure);
+  EXPECT_TRUE(c.may_have_voted(0));
+  EXPECT_FALSE(c.may_have_voted(1)) << "another has it";
+  EXPECT_FALSE(c.may_have_voted(2)) << "it votes for nobody";
+  EXPECT_TRUE(c.may_have_voted(3)) << "it did not say";
+  EXPECT_TRUE(c.may_have_voted(4)) << "it has not answered yet";
+}
+
 TEST(Coordinator, OfOneIsThatOne) {
   auto c = of(1);
   EXPECT_EQ(yes(c, 0, 7).token, 7U);

@@ -62,12 +62,19 @@ record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(st
     const auto digest = sha1(life());
     std::memcpy(&number_, digest.data(), sizeof number_);
   }
-  const std::string beginning = "local life, db = '" + life() + "', '" + db_ + "'\n" + record_lua::common;
-  for (std::size_t i = 0; i < record_parts.size(); ++i) {
-    texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
-    texts_[i] += beginning + with_queue(record_parts[i].text);
-    scripts_[i] = made(record_parts[i].name, texts_[i]);
-  }
+}
+
+const script& record_book::at(record_script which) const {
+  page& one = pages_[static_cast<std::size_t>(which)];
+  std::call_once(one.made, [&] {
+    const part& its = record_parts[static_cast<std::size_t>(which)];
+    one.text = its.when_full ? "#!lua flags=allow-oom\n" : "";
+    one.text += "local life, db = '" + life() + "', '" + db_ + "'\n";
+    one.text += record_lua::common;
+    one.text += with_queue(its.text);
+    one.what = made(its.name, one.text);
+  });
+  return one.what;
 }
 
 const script& record_rights() {

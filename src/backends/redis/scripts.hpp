@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -52,16 +53,20 @@ class record_book {
   /// The same as a number, which is another one for each life; 0 when it is not known.
   [[nodiscard]] std::uint64_t life_number() const noexcept { return number_; }
 
-  [[nodiscard]] const script& at(record_script which) const noexcept {
-    return scripts_[static_cast<std::size_t>(which)];
-  }
+  /// Made when first asked for: a client needs few of them. Threads: from any.
+  [[nodiscard]] const script& at(record_script which) const;
 
  private:
+  struct page {
+    std::once_flag made;
+    std::string text;
+    script what;
+  };
+
   std::string run_;
   std::string db_;
   std::uint64_t number_ = 0;
-  std::array<std::string, record_script_count> texts_;
-  std::array<script, record_script_count> scripts_;
+  mutable std::array<page, record_script_count> pages_;
 };
 
 /// Which commands of those that the layout needs may this user not run?

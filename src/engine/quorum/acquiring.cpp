@@ -70,15 +70,18 @@ void quorum::acquiring::start() {
     }
     asked_[node] = by_->may_ask(node, sent_);
   }
-  for (std::size_t node = 0; node < asked_.size(); ++node) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (failed_) {
-        return;  // those who answer at once have decided it
-      }
-    }
+  for (std::size_t node = 0; node < asked_.size() && !has_failed(); ++node) {
     ask(node);
+    // Those who answered meanwhile may have decided it, on another thread, and our request may have left after the release.
+    if (asked_[node] && has_failed()) {
+      take_back(node);
+    }
   }
+}
+
+bool quorum::acquiring::has_failed() {
+  const std::lock_guard lock(mutex_);
+  return failed_;
 }
 
 void quorum::acquiring::ask(std::size_t node) {
@@ -220,25 +223,36 @@ void quorum::acquiring::succeed(std::uint64_t token) {
   std::exchange(reply_, nullptr)(yes);
 }
 
-/// Takes back what was granted, everywhere and at once: behind the request, on the same connection.
+/// Takes back what was granted, everywhere and at once.
 void quorum::acquiring::fail() {
   rejection no;
+  std::vector<std::size_t> voted;
   {
     const std::lock_guard lock(mutex_);
     no = refusal();
     timer_.reset();
-  }
-  const auto end =
-      std::make_shared<const release_request>(release_request{request_.name, request_.owner, true});
-  for (std::size_t node = 0; node < asked_.size(); ++node) {
-    if (asked_[node]) {
-      by_->release_at(node, *end, [end](const answer&) {});
+    for (std::size_t node = 0; node < asked_.size(); ++node) {
+      // As published, all of them. By its tokens we know a layout of our own: where a no is final, there is nothing to take back, and in a
+      // crowd that would be half of all requests.
+      if (asked_[node] && (!by_->tokens_ || votes_.may_have_voted(node))) {
+        voted.push_back(node);
+      }
     }
+  }
+  for (const std::size_t node : voted) {
+    take_back(node);
   }
   if (join_) {
     by_->failed_attempt(request_, wake_, no.why == errc::busy);
   }
   std::exchange(reply_, nullptr)(std::move(no));
+}
+
+/// Behind the request, on the same connection.
+void quorum::acquiring::take_back(std::size_t node) {
+  const auto end =
+      std::make_shared<const release_request>(release_request{request_.name, request_.owner, true});
+  by_->release_at(node, *end, [end](const answer&) {});
 }
 
 /// Which of several reasons is the reason. Those who could be asked decide, if they are a majority.

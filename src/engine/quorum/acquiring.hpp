@@ -34,6 +34,8 @@ class quorum::acquiring : public std::enable_shared_from_this<acquiring> {
   void arm(instant when);
   void succeed(std::uint64_t token);
   void fail();
+  void take_back(std::size_t node);
+  [[nodiscard]] bool has_failed();
   [[nodiscard]] core::vote_answer note(std::size_t node, acquire_answer&& a, std::uint64_t& number);
   [[nodiscard]] rejection refusal();
   [[nodiscard]] errc code_of_failure() const;
