@@ -67,6 +67,8 @@ struct rejection {
   bool complete = true;
   /// The votes of several servers were divided among those who asked, and nobody has the lock.
   bool split = false;
+  /// Of several servers, those that have no vote to give: they are in quarantine, or have not answered.
+  std::size_t abstained = 0;
   /// What this attempt left in the store is being taken back, and its owner id must not be used again: the next attempt
   /// needs another.
   bool spent = false;

@@ -154,15 +154,16 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
 }
 
-/// Votes of so many servers are with somebody who has not given them back for long that nobody can get a majority until they are removed:
-/// to ask all the time is of no use.
+/// So many votes are with some who have not given them back for long, or with nobody because the server gives none, that no majority is to
+/// be had until they are removed: to ask all the time is of no use.
 bool acquire::stuck(instant now, const refusal& r) const {
   const auto kept = std::count_if(r.holders.begin(), r.holders.end(), [&](const hold_record& h) {
     return std::any_of(watched_.begin(), watched_.end(), [&](const sight& s) {
       return s.version == h.version && s.first + votes_come_back <= now;
     });
   });
-  return static_cast<std::size_t>(kept) > settings_.voters - majority_of(settings_.voters);
+  return kept > 0 &&
+         static_cast<std::size_t>(kept) + r.abstained > settings_.voters - majority_of(settings_.voters);
 }
 
 /// Those in the way who have been silent for long enough. The quarantine of a server is one of them.

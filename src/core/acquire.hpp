@@ -49,9 +49,10 @@ struct refusal {
   std::optional<std::chrono::milliseconds> retry_after;
   /// *quarantined*: it need not be watched for its whole time.
   bool may_end_at_once = false;
-  bool complete = true;  ///< `holders` names all who are in the way
-  bool split = false;    ///< nobody has the lock: the votes were divided among those who asked
-  bool spent = false;    ///< the owner id must not be used again; what it left is being taken back
+  bool complete = true;       ///< `holders` names all who are in the way
+  bool split = false;         ///< nobody has the lock: the votes were divided among those who asked
+  std::size_t abstained = 0;  ///< servers that have no vote to give now
+  bool spent = false;         ///< the owner id must not be used again; what it left is being taken back
 };
 
 /// What the engine must do next.

@@ -169,6 +169,7 @@ core::acquire_action acquire_op::on_refusal(instant now) {
                              .may_end_at_once = at_once,
                              .complete = last_no_.complete,
                              .split = last_no_.split,
+                             .abstained = last_no_.abstained,
                              .spent = last_no_.spent},
                             seen);
   });

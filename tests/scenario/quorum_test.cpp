@@ -144,7 +144,8 @@ TEST_F(QuorumOf, ThreeLeavesNoVoteWhereTheRequestLeftWhenItHadFailed) {
   test::script decide;
   decide.acquire = [this](const acquire_request&) -> std::optional<acquire_answer> {
     for (const std::size_t node : {0U, 1U}) {
-      nodes_[node]->answer(nodes_[node]->calls(store_call::kind::acquire).at(0).index, acquire_answer(busy()));
+      nodes_[node]->answer(nodes_[node]->calls(store_call::kind::acquire).at(0).index,
+                           acquire_answer(busy()));
     }
     return std::nullopt;
   };

@@ -78,6 +78,15 @@ TEST(AcquireVotes, ThatDoNotComeBackAreAskedForLikeALockThatIsHeld) {
   EXPECT_LE(asks_in_the_last_second(divided(gone), 8s), 2);
 }
 
+TEST(AcquireVotes, ThatNobodyHasToGiveAreMissingLikeThoseThatDoNotComeBack) {
+  const std::vector<hold_record> gone = votes_for(1);
+  refusal r = divided(gone);
+  r.abstained = 2;
+  EXPECT_LE(asks_in_the_last_second(r, 8s), 2);
+  r.abstained = 1;
+  EXPECT_GT(asks_in_the_last_second(r, 8s), 4);
+}
+
 TEST(AcquireVotes, ThatDoNotComeBackDoNotMatterWhileTheOthersAreAMajority) {
   const std::vector<hold_record> gone = votes_for(2);
   EXPECT_GT(asks_in_the_last_second(divided(gone), 8s), 4);

@@ -287,6 +287,7 @@ rejection quorum::acquiring::refusal() {
   no.spent = true;
   no.complete = votes_.missing() == 0 && votes_.count(vote_answer::unsure) == 0;
   no.some_quarantined = votes_.count(vote_answer::quarantined) > 0;
+  no.abstained = nodes - votes_.count(vote_answer::yes) - votes_.count(vote_answer::held);
   no.nothing_forgotten = forgot_nothing_ == nodes;
   if (code == errc::busy) {
     std::map<owner_id, std::size_t> votes;
