@@ -103,6 +103,18 @@ coordinator_action coordinator::decide_token(instant now) {
   return {};
 }
 
+/// Those who have said what they think of it. One that cannot be asked says so at once, and nothing about how long an answer takes.
+std::size_t coordinator::heard() const noexcept {
+  return static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), [](const seat& s) {
+    return s.in && s.said != vote_answer::unreachable && s.said != vote_answer::unsure;
+  }));
+}
+
+/// The others have as long again as it took so far, and not less than they would need on any network that is of use.
+void coordinator::hurry(instant now) noexcept {
+  wake_at_ = std::min(wake_at_, std::max(now + (now - sent_), sent_ + settings_.patience));
+}
+
 coordinator_action coordinator::decide(instant now) {
   if (over_) {
     return {};
@@ -118,16 +130,22 @@ coordinator_action coordinator::decide(instant now) {
     doubtful += !s.in && !late_ && s.doubtful ? 1U : 0U;
   }
   if (yes + coming < majority()) {
-    // Who has the lock is reason enough. Any other is worth a moment: who answers next may know better why.
-    if (yes + count(vote_answer::held) >= majority() || coming == doubtful) {
+    if (coming == doubtful) {
       return end(kind::fail);
     }
-    wake_at_ = std::min(wake_at_, std::max(now, sent_ + settings_.patience));
+    if (yes + count(vote_answer::held) >= majority()) {
+      // Who has the lock is reason enough; but should the holder be dead, all its votes have to be known.
+      wake_at_ = std::min(wake_at_, now + std::min(now - sent_, settings_.patience));
+    } else {
+      hurry(now);  // who answers next may know better why
+    }
     return {};
   }
-  // The rest must hurry, or there is only hope in those who have been silent lately. While too few have answered at all, the network
-  // is to blame, not the rest.
-  if (seats_.size() - missing() >= majority() || yes + coming - doubtful < majority()) {
+  // While too few have answered at all, the network is to blame, not the rest.
+  if (heard() >= majority()) {
+    hurry(now);
+  } else if (yes + coming - doubtful <
+             majority()) {  // there is only hope in those who have been silent lately
     wake_at_ = std::min(wake_at_, std::max(now, sent_ + settings_.patience));
   }
   return {};

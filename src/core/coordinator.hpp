@@ -35,7 +35,7 @@ struct coordinator_settings {
   std::size_t nodes = 1;
   /// The servers give numbers, and a majority of them must be the same.
   bool tokens = false;
-  /// How long the slowest may take once a majority has answered, whatever it said.
+  /// How long the slowest may take at least, once a majority has answered, whatever it said.
   std::chrono::nanoseconds patience{};
 };
 
@@ -54,7 +54,7 @@ struct coordinator_action {
 
 /// | state  | a majority has one number | a majority said yes, and cannot agree any more | no majority can come                    | the rest is late |
 /// |--------|---------------------------|------------------------------------------------|-----------------------------------------|------------------|
-/// | voting | succeed                   | commit; fail after most_rounds                 | fail; first hear the rest out, unless a majority shows who has it | commit or fail |
+/// | voting | succeed                   | commit; fail after most_rounds                 | fail; first the rest is heard out, for a moment | commit or fail |
 /// | over   | nothing                   | nothing                                        | nothing                                 | nothing          |
 class coordinator {
  public:
@@ -107,6 +107,8 @@ class coordinator {
   };
 
   [[nodiscard]] coordinator_action decide(instant now);
+  [[nodiscard]] std::size_t heard() const noexcept;
+  void hurry(instant now) noexcept;
   [[nodiscard]] coordinator_action decide_token(instant now);
   [[nodiscard]] coordinator_action next_round();
   [[nodiscard]] coordinator_action end(coordinator_action::kind how, std::uint64_t token = 0);

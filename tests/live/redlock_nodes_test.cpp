@@ -119,7 +119,7 @@ TEST_P(RedlockNodes, NobodyWaitsForOneThatHangs) {
       quickest = std::min(quickest, round_trip(locks));
       servers()[0].resume();
     }
-    EXPECT_LT(quickest, 25ms);
+    EXPECT_LT(quickest, 50ms);  // the patience with those who are late, at this ttl
   }
 }
 
@@ -302,6 +302,22 @@ TEST_P(RedlockNodes, OneServerNeverVotesTwice) {
     ASSERT_FALSE(no) << "two servers have four votes";
     EXPECT_EQ(no.error().code(), errc::misconfigured) << no.error();
   }
+}
+
+// A name leads elsewhere while a lease is held: one server's yes to a renewal is no majority.
+TEST_P(RedlockNodes, OneServerNeverRenewsTwice) {
+  redlock_road road(servers());
+  client alice = opened(road.url(world_.options()));
+  client bob = fresh();
+  const lease first = taken(alice, "lock", {.ttl = ttl, .wait = generous});
+  for (const std::size_t other : {1U, 2U}) {
+    road.lead(other, servers()[0]);
+  }
+  road.cut({3, 4});
+  EXPECT_TRUE(wait_for([&] { return !first.held(); })) << "one server has three votes";
+  const lease second = taken(bob, "lock", {.ttl = ttl, .wait = 3 * generous});
+  EXPECT_TRUE(second.held());
+  EXPECT_FALSE(first.held());
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, RedlockNodes, ::testing::Values(layout::classic, layout::record),

@@ -23,6 +23,7 @@ using test::fresh_owner;
 using test::shown;
 using test::store_call;
 using ::testing::ElementsAre;
+using namespace std::chrono_literals;
 
 class QuorumOf : public ::testing::Test {
  protected:
@@ -147,6 +148,7 @@ TEST_F(QuorumOf, ThreeLeavesNoVoteWhereTheRequestLeftWhenItHadFailed) {
       nodes_[node]->answer(nodes_[node]->calls(store_call::kind::acquire).at(0).index,
                            acquire_answer(busy()));
     }
+    env_->advance(100ms);  // and the third is late
     return std::nullopt;
   };
   nodes_[2]->follow(decide);
@@ -214,6 +216,59 @@ TEST_F(QuorumOf, ThreeDoesNotCallALeaseLostBecauseOfNodesThatWereNotAsked) {
   }
   env_->run_all();
   EXPECT_EQ(said, "refused: unreachable") << "the next renewal may succeed";
+}
+
+// One that is dead says so first: then too few seem to be left, and yet the others know that it is gone.
+TEST_F(QuorumOf, FiveCallsALeaseLostThoughOneWasNotAsked) {
+  make(5);
+  const lock_name a = "a";
+  const std::vector<renewal> items = {test::renewing(a, fresh_owner(), fence_token(1))};
+  std::string said;
+  all_->renew(items, [&](const std::vector<answer>& answers) { said = shown(answers.at(0)); });
+  const auto say = [&](std::size_t node, answer what) {
+    nodes_[node]->answer(nodes_[node]->calls(store_call::kind::renew).at(0).index,
+                         std::vector{std::move(what)});
+    env_->run_all();
+  };
+  say(4, refused{error(errc::unreachable)});
+  say(0, refused{error(errc::lost)});
+  say(1, refused{error(errc::lost)});
+  EXPECT_EQ(said, "") << "the others may still know that it is gone";
+  say(2, refused{error(errc::lost)});
+  EXPECT_EQ(said, "refused: lost");
+}
+
+// A dead holder's vote is removed on one server; another that hangs must not keep anybody from the lock.
+TEST_F(QuorumOf, FiveHasEvictedWhenThatIsCertainThoughOneIsSilent) {
+  make(5);
+  std::string said;
+  const hold_version version{fresh_owner(), 7};
+  all_->evict("lock", version, [&](const answer& a) { said = shown(a); });
+  const auto say = [&](std::size_t node, answer what) {
+    nodes_[node]->answer(nodes_[node]->calls(store_call::kind::evict).at(0).index, std::move(what));
+    env_->run_all();
+  };
+  say(0, refused{error(errc::not_held)});
+  say(1, refused{error(errc::not_held)});
+  say(2, refused{error(errc::not_held)});
+  EXPECT_EQ(said, "");
+  say(3, done{});
+  EXPECT_EQ(said, "done");
+}
+
+TEST_F(QuorumOf, FiveWaitsForThoseWhoAreSilentOnlyForAMomentWhenItIsToEnd) {
+  make(5);
+  const release_request request{"lock", fresh_owner()};
+  all_->release(request, [](const answer&) {});
+  for (std::size_t node = 0; node < 4; ++node) {
+    nodes_[node]->answer(0, answer(done{}));
+  }
+  env_->run_all();
+  bool settled = false;
+  all_->settle([&] { settled = true; });
+  EXPECT_FALSE(settled) << "what was not sent yet may still be";
+  env_->advance(200ms);
+  EXPECT_TRUE(settled);
 }
 
 TEST_F(QuorumOf, ThreeReleasesWithTwo) {

@@ -127,6 +127,12 @@ class redlock_road {
     }
   }
 
+  /// The way to one of them leads to another from now on.
+  void lead(std::size_t from, const redis_server& to) {
+    proxies_.at(from)->lead_to(to.port());
+    proxies_.at(from)->cut_all();
+  }
+
   /// Everything passes again, everywhere; what is being delayed still is.
   void mend() {
     for (const auto& one : proxies_) {

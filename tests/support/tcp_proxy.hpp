@@ -62,6 +62,8 @@ class tcp_proxy {
 
   /// From the next message on; none: everything passes.
   void follow(schedule s);
+  /// New connections lead there.
+  void lead_to(std::uint16_t server_port) noexcept { server_port_ = server_port; }
   /// Ends all connections there are. New ones may come.
   void cut_all();
 
@@ -77,7 +79,7 @@ class tcp_proxy {
   [[nodiscard]] bool forward(connection& c, direction way, std::string& bytes);
   void reap();
 
-  const std::uint16_t server_port_;
+  std::atomic<std::uint16_t> server_port_;
   const listening_socket door_;
   std::atomic<std::uint64_t> accepted_ = 0;
   std::atomic<bool> closing_ = false;

@@ -160,14 +160,42 @@ TEST(Coordinator, GivesWayAfterAFewRounds) {
   EXPECT_EQ(rounds, coordinator::most_rounds);
 }
 
-TEST(Coordinator, FailsAsSoonAsAMajorityShowsThatAnotherHasIt) {
+// Should the holder be dead, its other votes are in the way too, and have to be watched as well.
+TEST(Coordinator, HearsTheOthersOutForAsLongAgainWhenAMajorityShowsThatAnotherHasIt) {
   auto c = of(5);
   (void)yes(c, 0, 1);
   (void)no(c, 1);
   (void)no(c, 2);
-  EXPECT_EQ(no(c, 3, vote_answer::unreachable).what, kind::fail);
-  EXPECT_EQ(c.missing(), 1U);
+  EXPECT_EQ(no(c, 3, vote_answer::unreachable, 2ms).what, kind::nothing);
+  EXPECT_EQ(c.wake_at(), at(4ms));
   EXPECT_TRUE(c.waits_for(4));
+  EXPECT_EQ(c.tick(at(4ms)).what, kind::fail);
+}
+
+TEST(Coordinator, FailsAtOnceWhenAllHaveAnsweredOrAreSilentAnyway) {
+  auto c = of(3);
+  c.doubt(2);
+  (void)no(c, 0);
+  EXPECT_EQ(no(c, 1).what, kind::fail);
+}
+
+// A network on which every answer takes 70 ms is none that is broken.
+TEST(Coordinator, GivesTheRestAsLongAgainAsTheOthersTook) {
+  auto c = of(5);
+  (void)no(c, 0, vote_answer::quarantined, 70ms);
+  (void)no(c, 1, vote_answer::quarantined, 70ms);
+  EXPECT_EQ(yes(c, 2, 1, 70ms).what, kind::nothing);
+  EXPECT_EQ(c.wake_at(), at(140ms));
+  (void)yes(c, 3, 1, 71ms);
+  EXPECT_EQ(yes(c, 4, 1, 72ms).what, kind::succeed);
+}
+
+TEST(Coordinator, LearnsNothingAboutTheNetworkFromOneThatCannotBeAsked) {
+  auto c = of(3);
+  (void)no(c, 0, vote_answer::unreachable, 0ms);
+  (void)yes(c, 1, 1, 70ms);
+  EXPECT_EQ(c.wake_at(), instant::max()) << "the third is as far away as the second";
+  EXPECT_EQ(yes(c, 2, 1, 90ms).what, kind::succeed);
 }
 
 TEST(Coordinator, HearsTheOthersOutBeforeItBlamesThoseWhoAreAway) {

@@ -98,6 +98,9 @@ void classic_backend::renew(std::span<const renewal> items, callback<void(std::v
     }
     node_->run(scripts().renew, arguments, some.size(), limit, {.reserved = true},
                [self = shared_from_this(), all, from, count = some.size()](outcome o) {
+                 if (auto why = self->fitness_->twins()) {
+                   o = failure{std::move(*why)};
+                 }
                  all->take(from, count, std::move(o), *self);
                });
   }

@@ -16,11 +16,21 @@ void fitness::start() {
       self->judge(facts);
     }
   });
+  if (roster_) {
+    node_->on_run_id([all = roster_, number = number_, weak = std::weak_ptr(node_)](const std::string& id) {
+      if (const auto server = weak.lock()) {
+        all->note(number, server->server(), id);
+      }
+    });
+  }
   node_->on_change(
       [weak = weak_from_this(), report = report_changes(events_, node_)](const error* why) mutable {
         report(why);
-        if (const auto self = weak.lock(); self && why == nullptr) {
+        const auto self = weak.lock();
+        if (self && why == nullptr) {
           self->ask_for_rights();
+        } else if (self && self->roster_) {
+          self->roster_->note(self->number_, {}, {});  // nobody, until it is there again
         }
       });
 }
@@ -36,9 +46,6 @@ void fitness::ask_for_rights() {
 
 /// What the server does not tell refuses nothing.
 void fitness::judge(const server_facts& facts) {
-  if (roster_) {
-    roster_->note(number_, node_->server(), facts.run_id);
-  }
   const purpose wanted = purpose_of(node_->settings());
   std::vector<std::string> news;
   {
@@ -60,8 +67,10 @@ std::optional<error> fitness::misfit() {
   return misfit_;
 }
 
+std::optional<error> fitness::twins() const { return roster_ ? roster_->twins() : std::nullopt; }
+
 std::optional<error> fitness::trouble() {
-  std::optional<error> why = roster_ ? roster_->twins() : std::nullopt;
+  std::optional<error> why = twins();
   if (!why) {
     const std::lock_guard lock(mutex_);
     why = misfit_ ? misfit_ : lacking_;

@@ -35,6 +35,9 @@ class fitness : public std::enable_shared_from_this<fitness> {
   /// Tells of the connection's changes from now on, and asks each time that it is new. Before the node is started.
   void start();
 
+  /// Of several servers two are one, and none of their votes counts, whatever it is for: a grant, a token, a renewal.
+  [[nodiscard]] std::optional<error> twins() const;
+
   /// Why what the server grants must not be used, if so. Asks again, for the next one: somebody may have mended it.
   [[nodiscard]] std::optional<error> trouble();
 

@@ -158,6 +158,9 @@ void node::ask_life(std::string question, bool first, void (*then)(node&, const 
 
 /// Another life has scripts of its own. What was sent with those of the life before is asked again, or in doubt.
 void node::know(const server_facts& facts) {
+  if (met_ && !facts.run_id.empty()) {
+    met_(facts.run_id);
+  }
   if (to_.layout != layout::record || facts.run_id.empty() || facts.master_replid2.empty()) {
     return;
   }

@@ -54,6 +54,10 @@ class node : public std::enable_shared_from_this<node> {
   /// before start().
   void on_facts(callback<void(const server_facts&)> tell) { facts_ = std::move(tell); }
 
+  /// Called, on any thread, with the run id of the server that is spoken to, whenever it was asked for: before anything that is sent on that
+  /// knowledge is answered. To be set before start().
+  void on_run_id(callback<void(const std::string&)> tell) { met_ = std::move(tell); }
+
   /// Asks the server about itself, before anything that waits. The answer is known when those to later requests come.
   void ask_about();
 
@@ -124,6 +128,7 @@ class node : public std::enable_shared_from_this<node> {
   const std::shared_ptr<pipeline> line_;
   callback<void(const error*)> tell_;
   callback<void(const server_facts&)> facts_;
+  callback<void(const std::string&)> met_;
 
   std::mutex mutex_;
   std::shared_ptr<const record_book> book_;  // of the life known last; made when first needed

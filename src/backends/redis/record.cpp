@@ -286,6 +286,9 @@ void record_backend::commit(const lock_name& name, const owner_id& owner, fence_
   node_->run(record_script::commit, arguments, 3, longest_limit,
              {.owner = number_of(owner), .reserved = true},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
+               if (auto why = self->fitness_->twins()) {
+                 return reply(unknown{std::move(*why)});
+               }
                if (auto* r = std::get_if<redis::reply>(&o); r != nullptr && begins_with(*r, 1, 3)) {
                  self->check_clock(sent, *r);
                  if (const auto given = token_in(r->items[2])) {
@@ -318,7 +321,7 @@ void record_backend::evict(const lock_name& name, const hold_version& version, c
       marker = quarantine_.marker;
     }
   }
-  if (!marker.empty()) {
+  if (!marker.empty() && node_->settings().voters == 1) {  // of several, the others know the floor
     return admit(marker, fence_token(), true, std::move(reply));
   }
   const std::uint64_t life = node_->life_number();

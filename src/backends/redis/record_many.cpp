@@ -132,6 +132,9 @@ void record_backend::renew(std::span<const renewal> items, callback<void(std::ve
                  if (const auto* r = std::get_if<redis::reply>(&o)) {
                    self->check_clock(sent, *r);
                  }
+                 if (auto why = self->fitness_->twins()) {
+                   o = failure{std::move(*why)};
+                 }
                  all->take(from, count, std::move(o), *self);
                });
   }

@@ -271,10 +271,6 @@ errc quorum::acquiring::code_of_failure() const {
   if (unfit != reasons_.end() && votes_.count(vote_answer::unfit) > asked_.size() - needed) {
     return unfit->code();
   }
-  if (const auto twins = std::find(reasons_.begin(), reasons_.end(), errc::misconfigured);
-      twins != reasons_.end()) {
-    return twins->code();
-  }
   return errc::unreachable;
 }
 
@@ -304,7 +300,11 @@ rejection quorum::acquiring::refusal() {
     if (code == errc::quarantined) {  // what stands for a quarantine has no owner to be named
       std::erase_if(no.holders, [&](const hold_record& h) { return !by_->quarantined_as(h.version); });
     }
-    for (std::size_t node = 0; node < nodes && code != errc::quarantined; ++node) {
+    // Where so many have said no that the silent ones could not have changed it, those are not to blame.
+    const bool needed_all = votes_.count(vote_answer::held) + votes_.count(vote_answer::quarantined) +
+                                votes_.count(vote_answer::unreachable) + votes_.count(vote_answer::unfit) <=
+                            nodes - needed;
+    for (std::size_t node = 0; node < nodes && needed_all; ++node) {
       if (votes_.waits_for(node)) {
         reasons_.emplace_back(errc::unreachable, by_->name_of(node) + " has not answered in time");
       }

@@ -18,6 +18,9 @@ namespace {
 /// How far ahead of the clock a number may be proposed, so that servers whose clocks lag still take it (they bound it by 10 s).
 constexpr std::chrono::seconds most_ahead{9};
 
+/// Two round trips on any network that is of use.
+constexpr std::chrono::milliseconds longest_settling{200};
+
 }  // namespace
 
 quorum::quorum(std::shared_ptr<env> e, std::vector<std::shared_ptr<backend>> nodes, quorum_options options)
@@ -265,28 +268,53 @@ void quorum::release_at(std::size_t node, const release_request& request,
   (*nodes_)[node]->release(request,
                            [self = shared_from_this(), reply = std::move(reply)](const answer& a) mutable {
                              reply(a);
-                             std::vector<callback<void()>> settled;
-                             {
-                               const std::lock_guard lock(self->mutex_);
-                               if (--self->releases_ == 0) {
-                                 settled.swap(self->settled_);
-                               }
-                             }
-                             for (auto& done : settled) {
-                               done();
-                             }
+                             self->one_release_less();
                            });
 }
 
+void quorum::one_release_less() {
+  std::vector<callback<void()>> settled;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--releases_ == 0) {
+      settled.swap(settled_);
+    }
+  }
+  for (auto& done : settled) {
+    done();
+  }
+}
+
+/// What is on its way is with the kernel, nearly always; only where a server did not know a script is there more to send. So who answers
+/// at all is waited for, and who is silent is not.
 void quorum::settle(callback<void()> done) {
   {
     const std::lock_guard lock(mutex_);
     if (releases_ > 0) {
       settled_.push_back(std::move(done));
+      if (!settling_) {
+        settling_ = env_->make_timer([weak = weak_from_this()] {
+          if (const auto self = weak.lock()) {
+            self->give_up_on_the_silent();
+          }
+        });
+      }
+      settling_->arm(env_->now() + longest_settling);
       return;
     }
   }
   done();
+}
+
+void quorum::give_up_on_the_silent() {
+  std::vector<callback<void()>> settled;
+  {
+    const std::lock_guard lock(mutex_);
+    settled.swap(settled_);
+  }
+  for (auto& done : settled) {
+    done();
+  }
 }
 
 void quorum::evict(const lock_name& name, const hold_version& version, callback<void(answer)> reply) {
@@ -297,7 +325,7 @@ void quorum::evict(const lock_name& name, const hold_version& version, callback<
     return readmit(*node, version, std::move(reply));
   }
   const auto all = std::make_shared<removing>(nodes_->size(), release_request{name, version.owner}, version,
-                                              removing::rule::any, std::move(reply));
+                                              removing::rule::first, std::move(reply));
   for (const auto& node : *nodes_) {
     node->evict(all->request.name, all->version, [all](const answer& a) { all->take(a); });
   }

@@ -74,6 +74,9 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   [[nodiscard]] bool avoided(std::size_t node);
   void heard_from(std::size_t node, bool answered, instant now);
 
+  void one_release_less();
+  void give_up_on_the_silent();
+
   /// A release to one node, which is answered or not long after others have decided.
   void release_at(std::size_t node, const release_request& request, callback<void(const answer&)> reply);
 
@@ -104,6 +107,7 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   std::mutex mutex_;
   std::size_t releases_ = 0;  // on their way to a node
   std::vector<callback<void()>> settled_;
+  std::unique_ptr<timer> settling_;
   std::vector<core::breaker> health_;
   std::vector<hold_version> quarantines_;  // the last that each node was seen in
   struct patient {

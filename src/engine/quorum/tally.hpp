@@ -37,13 +37,18 @@ class tally {
  public:
   explicit tally(std::size_t nodes) noexcept : nodes_(nodes), votes_(nodes) {}
 
-  /// True when this decided it.
+  /// True when this decided it. One that could not be asked says nothing about what it would have said: while it may turn out that a majority
+  /// knows it to be gone, the others are heard first.
   bool count(const answer& a) {
     if (const error* why = reason_in(a)) {
       final_ += why->code() == errc::lost || why->code() == errc::not_held ? 1U : 0U;
       reasons_.push_back(*why);
     }
-    return votes_.count(vote_of(a));
+    (void)votes_.count(vote_of(a));
+    ++in_;
+    const bool was_decided = decided_;
+    decided_ = votes_.state() == core::ballot::verdict::carried || gone() || in_ == nodes_;
+    return decided_ && !was_decided;
   }
 
   [[nodiscard]] answer outcome() const {
@@ -55,18 +60,20 @@ class tally {
   }
 
  private:
-  /// That it is not held any more is said only when so many nodes say so that no majority can hold it. A node that could
-  /// not be asked says nothing about that.
+  /// So many nodes say that it is not held any more that no majority can hold it.
+  [[nodiscard]] bool gone() const noexcept { return final_ > nodes_ - core::majority_of(nodes_); }
+
   [[nodiscard]] errc code() const {
-    const bool gone = final_ > nodes_ - core::majority_of(nodes_);
     const auto found = std::find_if(reasons_.begin(), reasons_.end(), [&](const error& e) {
-      return gone == (e.code() == errc::lost || e.code() == errc::not_held);
+      return gone() == (e.code() == errc::lost || e.code() == errc::not_held);
     });
     return found == reasons_.end() ? reasons_.front().code() : found->code();
   }
 
   std::size_t nodes_;
   core::ballot votes_;
+  std::size_t in_ = 0;
+  bool decided_ = false;
   std::size_t final_ = 0;  // of those who said no, those who know that it is not held
   std::vector<error> reasons_;
 };
@@ -78,6 +85,7 @@ class removing {
     majority,  ///< answered when that is certain
     everyone,  ///< answered when all are in, as the majority says
     any,  ///< done when one of them has done it and a majority has nothing more to do; answered when all are in
+    first  ///< the same, answered when that is certain
   };
 
   removing(std::size_t nodes, release_request what, const hold_version& of, rule by,
@@ -99,11 +107,10 @@ class removing {
       done_ += std::holds_alternative<done>(a) ? 1U : 0U;
       const auto* no = std::get_if<refused>(&a);
       nothing_there_ += no != nullptr && no->why == errc::not_held ? 1U : 0U;
-      if (by_ == rule::majority ? !certain
-                                : in_ < nodes_) {  // whoever is told goes away, and the rest with it
+      if (!reply_ || !enough(certain)) {
         return;
       }
-      reply = std::move(reply_);
+      reply = std::exchange(reply_, nullptr);
       decided = outcome();
     }
     reply(std::move(decided));
@@ -113,11 +120,21 @@ class removing {
   const release_request request;
 
  private:
-  [[nodiscard]] answer outcome() const {
-    if (by_ == rule::any && done_ > 0 && done_ + nothing_there_ >= core::majority_of(nodes_)) {
-      return done{};
+  [[nodiscard]] bool one_was_enough() const noexcept {
+    return done_ > 0 && done_ + nothing_there_ >= core::majority_of(nodes_);
+  }
+
+  [[nodiscard]] bool enough(bool certain) const noexcept {
+    switch (by_) {
+      case rule::majority: return certain;
+      case rule::first: return one_was_enough() || in_ == nodes_;
+      default: return in_ == nodes_;  // whoever is told goes away, and the rest with it
     }
-    return votes_.outcome();
+  }
+
+  [[nodiscard]] answer outcome() const {
+    const bool any = by_ == rule::any || by_ == rule::first;
+    return any && one_was_enough() ? answer(done{}) : votes_.outcome();
   }
 
   const rule by_;
