@@ -249,7 +249,13 @@ void quorum::release(const release_request& request, callback<void(answer)> repl
   if (alone()) {
     return nodes_->front()->release(request, std::move(reply));
   }
-  if (waits_no_more(request.owner, false)) {  // what it had was taken back when its attempt failed
+  if (waits_no_more(request.owner, false)) {
+    // What it had was taken back when its attempt failed. Those who had nothing to give back are told that it is gone for good.
+    const auto end =
+        std::make_shared<const release_request>(release_request{request.name, request.owner, true});
+    for (std::size_t node = 0; node < nodes_->size(); ++node) {
+      release_at(node, *end, [end](const answer&) {});
+    }
     return env_->post([reply = std::move(reply)]() mutable { reply(done{}); });
   }
   const auto all = std::make_shared<removing>(nodes_->size(), request, hold_version{},
