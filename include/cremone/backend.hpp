@@ -193,7 +193,7 @@ struct traits {
 /// - *Lifetime*: a request, and what it points to, stays as it is until the answer.
 /// - *Idempotence*: an owner id belongs to one acquisition. A repeated acquire of a holder is granted with the
 ///   same token and `repeated`; an acquire or renewal of an owner that was released or evicted is refused. Without
-///   `records`, a repeated grant may have a higher token, and nobody remembers who was released.
+///   `records`, or with several voters, a repeated grant may have a higher token; without, nobody remembers who was released.
 /// - Nothing throws.
 ///
 /// *Several voters*: with `voters` > 1 every call goes to all servers, and what a majority of them says is the answer. A
