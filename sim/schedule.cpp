@@ -13,6 +13,7 @@
 #include "sim/plan.hpp"
 #include "sim/redis/lua.hpp"
 #include "sim/redis_node.hpp"
+#include "sim/ring_judge.hpp"
 #include "sim/trace.hpp"
 #include "sim/world.hpp"
 
@@ -53,8 +54,13 @@ class stage {
         luck_(plan_.seed ^ 0x5eed),
         trace_(to),
         facts_(world_, trace_, plan_.store, into),
+        ring_(plan_, world_, facts_),
         net_(std::make_shared<network>(world_, plan_, luck_.fork(), [this](fault f) { facts_.struck(f); })),
         around_{world_, plan_, *net_, facts_, trace_, opener()} {
+    if (plan_.nodes > 1 && plan_.store == store_kind::record) {
+      facts_.tell_tokens_to(
+          [this](const std::string& lock, std::uint64_t token) { ring_.acquired(lock, token); });
+    }
     for (int i = 1; i <= plan_.nodes; ++i) {
       add_node(scripts, i);
     }
@@ -133,7 +139,7 @@ class stage {
       nodes_.push_back(std::move(made));
     } else {
       nodes_.push_back(std::make_unique<redis_node>(world_, name, number, *net_, plan_, scripts, time,
-                                                    luck_.fork(), facts_, trace_));
+                                                    luck_.fork(), facts_, ring_, trace_));
     }
     net_->add(*nodes_.back());
   }
@@ -203,6 +209,7 @@ class stage {
   const trace trace_;
   world world_;
   history facts_;
+  ring_judge ring_;
   const std::shared_ptr<network> net_;
   surroundings around_;
   std::vector<std::unique_ptr<store_node>> nodes_;
