@@ -36,7 +36,10 @@ bool ring_judge::clock_was_needed(int node) const {
 void ring_judge::let_in(int node, const admission& how, const keyspace& keys) {
   const std::string name = "n" + std::to_string(node);
   if (how.by_clock && !how.by_person) {
-    if (!clock_was_needed(node)) {
+    if (plan_.strict) {
+      facts_.violated(violation_kind::structure,
+                      name + " votes again by the clock, though that is left to a person");
+    } else if (!clock_was_needed(node)) {
       facts_.violated(violation_kind::structure,
                       name + " votes again by the clock, though a majority of others remembers");
     } else {

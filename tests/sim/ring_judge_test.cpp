@@ -56,7 +56,7 @@ class RingJudge : public testing::Test {
   const trace trace_{nobody_};
   schedule_result result_;
   history facts_{world_, trace_, store_kind::record, result_};
-  const plan plan_ = three();
+  plan plan_ = three();
   const keyspace empty_;
   ring_judge judge_{plan_, world_, facts_};
 
@@ -97,6 +97,15 @@ TEST_F(RingJudge, DoesNotTakeANumberForATokenThatNobodyGot) {
 
 TEST_F(RingJudge, SeesTheClockTakeThePlaceOfAMajorityThatRemembers) {
   forget(1);
+  pass(2s);
+  let_in(1, true, 500, 500);
+  EXPECT_EQ(unexpected(violation_kind::structure), 1U);
+}
+
+TEST_F(RingJudge, SeesTheClockTakeThePlaceOfAPerson) {
+  plan_.strict = true;
+  forget(1);
+  forget(2);
   pass(2s);
   let_in(1, true, 500, 500);
   EXPECT_EQ(unexpected(violation_kind::structure), 1U);
