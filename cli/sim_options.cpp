@@ -36,10 +36,9 @@ void add_schedule_options(parser& p, schedule_words& to) {
              "the store: record or classic, both on Redis, or memory, which never forgets: tail, amnesia and "
              "flush do not strike it (default: record)");
   p.add_text("--nodes", "N", to.nodes, "how many Redis servers vote on each lock, up to 9 (default: 1)");
-  p.add_flag(
-      "--strict", to.strict,
-      "with amnesia=strict: when a majority has forgotten, only a person could go on; there is none here, "
-      "also not to open the servers at first, so that as of now no lock is given at all");
+  p.add_flag("--strict", to.strict,
+             "with amnesia=strict: a person lets the servers begin and is gone then, so that nobody gets a "
+             "lock any more once a majority has forgotten; that is no failure");
   p.add_text("--faults", "LIST", to.faults,
              "what may go wrong: names with commas between, all or none; each seed draws its own from them "
              "(default: all)");

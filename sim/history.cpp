@@ -54,6 +54,9 @@ void history::violated(violation_kind kind, std::string what) {
 std::size_t history::acquired(const process& by, std::shared_ptr<detail::hold> lease, moment started) {
   const std::size_t number = ++numbers_;
   ++result_.acquisitions;
+  if (witness_) {
+    witness_(lease->name.str(), lease->token.value());
+  }
   check_token(lease->name.str(), lease->token.value(), started, by.name());
   open_.push_back({number, &by, std::move(lease)});
   return number;
@@ -73,7 +76,6 @@ void history::check_token(const std::string& name, std::uint64_t token, moment s
   if (store_ == store_kind::classic && token == 0) {
     return;  // several servers of that layout give none
   }
-  highest_ = std::max(highest_, token);
   tokens& t = tokens_[name];
   if (!t.seen.insert(token).second) {
     violated(violation_kind::token,

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -56,9 +57,12 @@ class history {
   void struck(fault f) { ++result_.faults[static_cast<std::size_t>(f)]; }
   void violated(violation_kind kind, std::string what);
 
-  /// A node has forgotten while its clock was behind what it had shown before: nothing is left to put tokens in order.
+  /// Nothing is left to put tokens in order: what was forgotten is made up for by a clock that had been set back.
   void tokens_unfounded() noexcept { unfounded_ = true; }
-  [[nodiscard]] std::uint64_t highest_token() const noexcept { return highest_; }
+
+  /// Called with each token that somebody gets, before it is judged.
+  using token_witness = std::function<void(const std::string& lock, std::uint64_t token)>;
+  void tell_tokens_to(token_witness w) { witness_ = std::move(w); }
   void rates_without_bound() noexcept { unbounded_ = true; }
 
   /// Sums up.
@@ -95,7 +99,7 @@ class history {
   std::set<std::pair<std::size_t, std::size_t>> told_;  // pairs that were seen together already
   std::map<std::string, tokens> tokens_;
   std::map<std::string, resource> resources_;
-  std::uint64_t highest_ = 0;  // of all tokens
+  token_witness witness_;
   bool unfounded_ = false;
   bool unbounded_ = false;
 };

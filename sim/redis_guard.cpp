@@ -26,6 +26,7 @@ bool is_release(std::span<const std::string_view> words) {
 }
 
 bool is_admission(std::span<const std::string_view> words) { return runs_script(words, "1", 9); }
+bool is_commit(std::span<const std::string_view> words) { return runs_script(words, "3", 10); }
 
 std::uint64_t last_number(std::string_view marker) {
   return whole_number<std::uint64_t>(marker.substr(marker.rfind(' ') + 1)).value_or(0);
@@ -71,12 +72,22 @@ redis_guard::news redis_guard::carried_out(std::span<const std::string_view> wor
       check_counter(key, keys);
     } else if (key.starts_with(lock_keys)) {
       check_lock(key, keys, run_id);
+      if (is_grant(words) || is_commit(words)) {
+        what.lock = key.substr(lock_keys.size());
+        what.counter = words[4];
+        what.number = counters_[key];
+      }
     } else if (key == boot_key) {
       const std::string* marker = keys.text(key);
       const bool begins = marker != nullptr && marker->starts_with("Q");
       facts_.result().quarantines += begins ? 1U : 0U;
+      what.doubted = begins;
       what.admitted = !begins;
-      what.by_clock = is_admission(words) && words[7] == "clock";
+      if (is_admission(words)) {
+        what.by_clock = words[7] == "clock";
+        what.by_person = words[5].empty();
+        what.asked = whole_number<std::uint64_t>(words[6]).value_or(0);
+      }
       what.floor = marker == nullptr ? 0 : last_number(*marker);
     }
   }

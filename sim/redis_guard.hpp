@@ -26,9 +26,15 @@ class redis_guard {
   /// What a command did.
   struct news {
     bool granted = false;   ///< it gave out a lock
+    bool doubted = false;   ///< it began a quarantine
     bool admitted = false;  ///< it ended a quarantine
     bool by_clock = false;  ///< for want of others who remember
-    std::uint64_t floor = 0;
+    bool by_person = false;
+    std::uint64_t floor = 0;  ///< for its tokens, as it was written down
+    std::uint64_t asked = 0;  ///< the same, as it was asked for
+    std::string lock{};       ///< where several vote: for which it gave a number
+    std::string counter{};    ///< the key at which it remembers that
+    std::uint64_t number = 0;
   };
   news carried_out(std::span<const std::string_view> words, std::string_view reply,
                    const std::vector<std::string>& changed, const keyspace& keys, std::string_view run_id);

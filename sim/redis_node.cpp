@@ -12,7 +12,7 @@ constexpr std::size_t longest_tail = 12;  // writes that a crash may take with i
 }  // namespace
 
 redis_node::redis_node(world& of, std::string name, int number, network& net, const plan& p, lua& scripts,
-                       machine_clock time, dice noise, history& facts, const trace& told)
+                       machine_clock time, dice noise, history& facts, ring_judge& ring, const trace& told)
     : store_node(of, std::move(name), noise.fork()),
       net_(net),
       plan_(p),
@@ -20,6 +20,7 @@ redis_node::redis_node(world& of, std::string name, int number, network& net, co
       noise_(noise),
       clock_(time),
       facts_(facts),
+      ring_(ring),
       trace_(told),
       guard_(p, facts, node::name()),
       server_(scripts, run_id(), wall()),
@@ -31,6 +32,7 @@ redis_node::redis_node(world& of, std::string name, int number, network& net, co
     }
     if (words[0] == "FLUSHALL") {
       guard_.begins_anew();
+      ring_.forgets(number_);
     } else {
       weigh(guard_.carried_out(words, reply, changed, server_.keys(), run_id()));
     }
@@ -80,6 +82,7 @@ void redis_node::end(fault how, moment down_for) {
           : how == fault::tail  ? past_[noise_.below(past_.size())]
                                 : server_.keys();
   forgot_ = forgot_ || kept_.dump() != server_.keys().dump();
+  ring_.forgets(number_);
   go_down();
   wires_.clear();
   net_.went_down(*this);
@@ -129,13 +132,9 @@ void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
 
 /// What was forgotten is made up for by the clock, when locks are given out again: tokens go on from there. That does for as
 /// long as the clock has not been set back from where it was when one was given, or when it was last made up for.
-void redis_node::weigh(redis_guard::news what) {
+void redis_node::weigh(const redis_guard::news& what) {
   if (plan_.nodes > 1) {
-    // Where a majority of others remembers, their floor makes up for it, and nothing excuses a token out of order.
-    if (what.admitted && what.by_clock && what.floor < facts_.highest_token()) {
-      facts_.tokens_unfounded();
-    }
-    return;
+    return weigh_vote(what);
   }
   if (what.admitted && forgot_ && clock_.wall_ahead() < most_ahead_) {
     facts_.tokens_unfounded();
@@ -143,6 +142,27 @@ void redis_node::weigh(redis_guard::news what) {
   forgot_ = forgot_ && !what.admitted;
   if (what.granted || what.admitted) {
     most_ahead_ = std::max(most_ahead_, clock_.wall_ahead());
+  }
+}
+
+/// The clock takes the place of others who remember only as far as it goes: what is due by it is counted here, not read from what the
+/// script wrote.
+void redis_node::weigh_vote(const redis_guard::news& what) {
+  constexpr std::chrono::seconds clocks_differ{10};
+  if (what.doubted) {
+    ring_.doubts(number_);
+  }
+  if (!what.lock.empty()) {
+    ring_.gave(number_, what.lock, what.counter, what.number);
+  }
+  if (what.admitted) {
+    const auto clock = static_cast<std::uint64_t>((wall() + clocks_differ).time_since_epoch().count());
+    ring_.let_in(number_,
+                 {.by_clock = what.by_clock,
+                  .by_person = what.by_person,
+                  .floor = what.floor,
+                  .due = std::max(clock, what.asked)},
+                 server_.keys());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "sim/redis/server.hpp"
 #include "sim/redis_guard.hpp"
 #include "sim/redis_words.hpp"
+#include "sim/ring_judge.hpp"
 #include "sim/store_node.hpp"
 #include "sim/trace.hpp"
 
@@ -27,7 +28,7 @@ namespace cremone::sim {
 class redis_node final : public store_node {
  public:
   redis_node(world& of, std::string name, int number, network& net, const plan& p, lua& scripts,
-             machine_clock time, dice noise, history& facts, const trace& told);
+             machine_clock time, dice noise, history& facts, ring_judge& ring, const trace& told);
   ~redis_node() override;
 
   void take(const std::shared_ptr<wire>& from, std::string_view bytes) override;
@@ -43,7 +44,8 @@ class redis_node final : public store_node {
 
  private:
   void begin();
-  void weigh(redis_guard::news what);
+  void weigh(const redis_guard::news& what);
+  void weigh_vote(const redis_guard::news& what);
   void tell(std::span<const std::string_view> words, std::string_view reply);
   [[nodiscard]] wall_time wall() const { return clock_.wall_at(world_.now()); }
   [[nodiscard]] std::string run_id() const;
@@ -54,6 +56,7 @@ class redis_node final : public store_node {
   dice noise_;
   machine_clock clock_;
   history& facts_;
+  ring_judge& ring_;
   const trace& trace_;
   redis_guard guard_;
   std::uint64_t life_ = 1;

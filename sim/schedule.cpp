@@ -10,15 +10,18 @@
 #include "sim/memory_node.hpp"
 #include "sim/nemesis.hpp"
 #include "sim/network.hpp"
+#include "sim/person.hpp"
 #include "sim/plan.hpp"
 #include "sim/redis/lua.hpp"
 #include "sim/redis_node.hpp"
+#include "sim/ring_judge.hpp"
 #include "sim/trace.hpp"
 #include "sim/world.hpp"
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace cremone::sim {
@@ -53,8 +56,13 @@ class stage {
         luck_(plan_.seed ^ 0x5eed),
         trace_(to),
         facts_(world_, trace_, plan_.store, into),
+        ring_(plan_, world_, facts_),
         net_(std::make_shared<network>(world_, plan_, luck_.fork(), [this](fault f) { facts_.struck(f); })),
         around_{world_, plan_, *net_, facts_, trace_, opener()} {
+    if (plan_.nodes > 1 && plan_.store == store_kind::record) {
+      facts_.tell_tokens_to(
+          [this](const std::string& lock, std::uint64_t token) { ring_.acquired(lock, token); });
+    }
     for (int i = 1; i <= plan_.nodes; ++i) {
       add_node(scripts, i);
     }
@@ -67,6 +75,9 @@ class stage {
   }
 
   void play() {
+    if (plan_.strict) {
+      let_begin();
+    }
     for (const auto& c : clients_) {
       c->boot();
     }
@@ -86,6 +97,13 @@ class stage {
   }
 
  private:
+  void let_begin() {
+    person somebody(around_, machine_clock(instant(std::chrono::hours(1)), first_wall(), 0), luck_.fork());
+    somebody.end_quarantines();
+    while (!somebody.done() && world_.step()) {
+    }
+  }
+
   /// For everybody to get a lock: a quarantine may be on, and another come with the last loss; and each may find one before it that is
   /// silent, and be the second in the queue.
   [[nodiscard]] moment enough_time() const {
@@ -133,7 +151,7 @@ class stage {
       nodes_.push_back(std::move(made));
     } else {
       nodes_.push_back(std::make_unique<redis_node>(world_, name, number, *net_, plan_, scripts, time,
-                                                    luck_.fork(), facts_, trace_));
+                                                    luck_.fork(), facts_, ring_, trace_));
     }
     net_->add(*nodes_.back());
   }
@@ -169,11 +187,22 @@ class stage {
     return plan_.strict && plan_.nodes > 1 ? text + "&amnesia=strict" : text;
   }
 
-  /// So many have forgotten that only a person could let them go on, and there is none.
+  /// So many have forgotten that only a person could let them go on, and that one has left.
   [[nodiscard]] bool waits_for_a_person() const {
     const auto open =
         std::count_if(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->gives_out(); });
     return plan_.strict && open < plan_.nodes / 2 + 1;
+  }
+
+  /// They have waited for so long that whoever would let them go on without a person, wrongly, has done it.
+  [[nodiscard]] bool closed_for_good() {
+    if (!waits_for_a_person()) {
+      closed_since_.reset();
+      return false;
+    }
+    closed_since_ = closed_since_.value_or(world_.now());
+    const moment quarantine = moment(plan_.max_ttl) + std::chrono::seconds(1);
+    return world_.now() - *closed_since_ > 4 * quarantine;
   }
 
   template <class Done>
@@ -184,7 +213,8 @@ class stage {
       if (world_.steps() % now_and_then != 0) {
         continue;
       }
-      if (std::all_of(clients_.begin(), clients_.end(), [&](const auto& c) { return done(*c); })) {
+      if (closed_for_good() ||
+          std::all_of(clients_.begin(), clients_.end(), [&](const auto& c) { return done(*c); })) {
         return true;
       }
       if (world_.now() >= end) {
@@ -203,12 +233,14 @@ class stage {
   const trace trace_;
   world world_;
   history facts_;
+  ring_judge ring_;
   const std::shared_ptr<network> net_;
   surroundings around_;
   std::vector<std::unique_ptr<store_node>> nodes_;
   memory_node* memory_ = nullptr;  // the only one of them, where it is one
   std::vector<std::unique_ptr<client_machine>> clients_;
   std::unique_ptr<nemesis> nemesis_;
+  std::optional<moment> closed_since_;
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ struct schedule_options {
   store_kind store = store_kind::record;
   /// Servers that vote. The memory store is always one.
   int nodes = 1;
-  /// amnesia=strict: when a majority has forgotten, nobody gets a lock until a person says so, and in a schedule nobody does.
+  /// amnesia=strict: a person lets the servers begin. When a majority has forgotten nobody gets a lock until a person says so, and in a
+  /// schedule nobody does that again.
   bool strict = false;
   /// From which each seed draws its own mix.
   fault_set faults = fault_set::bounded();

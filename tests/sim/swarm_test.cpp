@@ -113,6 +113,29 @@ TEST(SwarmOf, MemoryLossWithAClockSetBackIsCountedApart) {
   EXPECT_NE(t.first_expected->beyond.find("clock"), std::string::npos);
 }
 
+schedule_options three_servers(bool strict) {
+  schedule_options o;
+  o.nodes = 3;
+  o.strict = strict;
+  return o;
+}
+
+TEST(SwarmOf, ThreeServersFindsNothing) {
+  const swarm_totals t = run(1, 100 / share, three_servers(false));
+  expect_well(t);
+  EXPECT_GT(t.acquisitions, t.schedules * 5);
+  EXPECT_GT(t.quarantines, t.schedules * 3);
+}
+
+/// Where it is left to a person, no clock excuses anything.
+TEST(SwarmOf, ThreeServersThatAPersonLetsBeginFindsNothingAndExcusesNothing) {
+  const swarm_totals t = run(1, 100 / share, three_servers(true));
+  expect_well(t);
+  EXPECT_GT(t.acquisitions, t.schedules * 5);
+  EXPECT_EQ(t.expected[static_cast<std::size_t>(violation_kind::token)], 0U);
+  EXPECT_EQ(t.schedules_beyond, 0U);
+}
+
 TEST(SwarmOf, ManyJobsFindsWhatOneFinds) {
   swarm_order order;
   order.last = 40;

@@ -29,7 +29,8 @@ quorum::quorum(std::shared_ptr<env> e, std::vector<std::shared_ptr<backend>> nod
       options_(std::move(options)),
       tokens_(nodes_->front()->describe().quarantines),
       health_(nodes_->size()),
-      quarantines_(nodes_->size()) {
+      quarantines_(nodes_->size()),
+      waits_(nodes_->size()) {
   CREMONE_CHECK(!nodes_->empty());
 }
 

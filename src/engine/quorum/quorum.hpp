@@ -37,7 +37,8 @@ struct quorum_options {
 ///
 /// A node that is silent is not waited for once a majority has answered, and after a few times not asked but now and then
 /// (core::breaker). A node in quarantine is let in again by evict() of the hold that stands for it, with a floor for its tokens
-/// that a majority of the others knows; where there is no such majority, by the clock, or not at all (`strict`).
+/// that a majority of the others knows; where there is no such majority, by the clock, or not at all (`strict`). Where there may be one that
+/// does not answer, *quarantined* for as long again as any lease lasts, and then by the clock.
 class quorum final : public backend, public std::enable_shared_from_this<quorum> {
  public:
   /// At least one node, all of one kind.
@@ -91,7 +92,17 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   [[nodiscard]] std::optional<std::size_t> quarantined_as(const hold_version& version);
   [[nodiscard]] fence_token proposal();
   void saw_token(std::uint64_t number) noexcept;
-  void ask_floors(std::optional<std::size_t> but, callback<void(fence_token highest, std::size_t sure)> then);
+
+  /// What nodes know of the tokens that were given.
+  struct memory {
+    fence_token highest{};   // of what anybody remembers
+    std::size_t sure = 0;    // nodes that have forgotten nothing
+    std::size_t silent = 0;  // nodes that did not answer
+  };
+  class floors;
+  void ask_floors(std::optional<std::size_t> but, callback<void(const memory&)> then);
+  [[nodiscard]] fence_token above_the_clock(fence_token highest);
+  [[nodiscard]] bool waits_for_silent(std::size_t node, const hold_version& version);
   void readmit(std::size_t node, const hold_version& version, callback<void(answer)> reply);
   void sweep_node(std::size_t node, std::uint64_t cursor, callback<void(result<sweep_step>)> reply);
 
@@ -110,6 +121,11 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   std::unique_ptr<timer> settling_;
   std::vector<core::breaker> health_;
   std::vector<hold_version> quarantines_;  // the last that each node was seen in
+  struct wait {
+    hold_version quarantine{};
+    instant since{};
+  };
+  std::vector<wait> waits_;  // of each node, for others that do not answer
   struct patient {
     lock_name name;
     owner_id waiter{};

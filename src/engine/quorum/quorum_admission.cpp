@@ -4,7 +4,7 @@
 // that a vote of its could have been counted for is over. Only then is a majority of the others asked for the highest number that
 // they know: each token that this node has helped to give was given by one of them too. Asked any earlier, the answer would miss
 // those that were still on their way. Where so many have forgotten that there is no such majority, the clock is all that is left,
-// or a person.
+// or a person. One that does not answer may be one that remembers, and is waited for, though not for ever.
 #include "core/quorum.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "engine/quorum/tally.hpp"
@@ -20,40 +20,37 @@ namespace {
 /// Above the clock, for clocks that differ.
 constexpr std::chrono::seconds clocks_differ{10};
 
-/// What several nodes say of the tokens that were given.
-class floors {
+}  // namespace
+
+/// What several nodes say of the tokens that were given, as far as they have answered.
+class quorum::floors {
  public:
-  floors(std::size_t nodes, callback<void(fence_token, std::size_t)> then)
-      : left_(nodes), then_(std::move(then)) {}
+  floors(std::size_t nodes, callback<void(const memory&)> then) : left_(nodes), then_(std::move(then)) {}
 
   void take(const result<token_floor>& r) {
     {
       const std::lock_guard lock(mutex_);
-      if (r) {
-        highest_ = std::max(highest_, r->highest);
-        sure_ += r->forgetful ? 0U : 1U;
-      }
+      known_.highest = std::max(known_.highest, r ? r->highest : fence_token());
+      known_.sure += r && !r->forgetful ? 1U : 0U;
+      known_.silent += r ? 0U : 1U;
       if (--left_ > 0) {
         return;
       }
     }
-    then_(highest_, sure_);
+    then_(known_);
   }
 
  private:
   std::mutex mutex_;
   std::size_t left_;
-  fence_token highest_{};
-  std::size_t sure_ = 0;
-  callback<void(fence_token, std::size_t)> then_;
+  memory known_;
+  callback<void(const memory&)> then_;
 };
 
-}  // namespace
-
-void quorum::ask_floors(std::optional<std::size_t> but, callback<void(fence_token, std::size_t)> then) {
+void quorum::ask_floors(std::optional<std::size_t> but, callback<void(const memory&)> then) {
   const std::size_t asked = nodes_->size() - (but ? 1U : 0U);
   if (asked == 0) {
-    return then(fence_token(), 0);
+    return then({});
   }
   const auto all = std::make_shared<floors>(asked, std::move(then));
   for (std::size_t node = 0; node < nodes_->size(); ++node) {
@@ -63,20 +60,44 @@ void quorum::ask_floors(std::optional<std::size_t> but, callback<void(fence_toke
   }
 }
 
+/// Above what anybody remembers, and above the clock as far as clocks may differ.
+fence_token quorum::above_the_clock(fence_token highest) {
+  const auto clock = env_->wall_now().time_since_epoch() + std::chrono::microseconds(clocks_differ);
+  return std::max(highest, fence_token(static_cast<std::uint64_t>(clock.count())));
+}
+
+/// Those that do not answer could make up a majority that remembers. Most are back soon, so that going by the clock at once would give
+/// up for nothing what rests on no wall clock. One that is gone for good must not keep the others closed: they are waited for
+/// as long again as any lease lasts, by a client that lasts as long.
+bool quorum::waits_for_silent(std::size_t node, const hold_version& version) {
+  const std::lock_guard lock(mutex_);
+  const instant now = env_->now();
+  if (waits_[node].quarantine != version) {
+    waits_[node] = {version, now};
+  }
+  return now < waits_[node].since + nodes_->front()->describe().max_ttl;
+}
+
 void quorum::readmit(std::size_t node, const hold_version& version, callback<void(answer)> reply) {
-  ask_floors(node, [self = shared_from_this(), node, version, reply = std::move(reply)](
-                       fence_token highest, std::size_t sure) mutable {
-    const bool enough = sure >= core::majority_of(self->nodes_->size());
-    if (!enough && self->options_.strict) {
+  ask_floors(node, [self = shared_from_this(), node, version,
+                    reply = std::move(reply)](const memory& others) mutable {
+    const std::size_t needed = core::majority_of(self->nodes_->size());
+    admission order{.quarantine = version, .floor = others.highest, .by_clock = others.sure < needed};
+    if (order.by_clock && self->options_.strict) {
       return reply(refused{
           error(errc::quarantined,
                 "too few servers remember which tokens were given, and amnesia=strict leaves it "
                 "to a person to go on: `cremone quarantine --end` when nobody holds a lock any more")});
     }
-    admission order{.quarantine = version, .floor = highest, .by_clock = !enough};
-    if (!enough) {
-      const auto clock = self->env_->wall_now().time_since_epoch() + std::chrono::microseconds(clocks_differ);
-      order.floor = std::max(order.floor, fence_token(static_cast<std::uint64_t>(clock.count())));
+    if (order.by_clock) {
+      if (others.sure + others.silent >= needed && self->waits_for_silent(node, version)) {
+        return reply(refused{error(
+            errc::quarantined,
+            "too few servers answer which tokens were given. Those that do not answer are waited for as "
+            "long as any lease lasts; then the clock takes their place, or with `cremone quarantine "
+            "--end`")});
+      }
+      order.floor = self->above_the_clock(order.floor);
     }
     (*self->nodes_)[node]->admit(order, std::move(reply));
   });
@@ -86,12 +107,12 @@ void quorum::end_quarantine(callback<void(answer)> reply) {
   if (alone()) {
     return nodes_->front()->end_quarantine(std::move(reply));
   }
-  ask_floors(std::nullopt, [self = shared_from_this(), reply = std::move(reply)](fence_token highest,
-                                                                                 std::size_t) mutable {
+  ask_floors(std::nullopt, [self = shared_from_this(), reply = std::move(reply)](const memory& all) mutable {
+    const fence_token floor = self->above_the_clock(all.highest);
     const auto votes = std::make_shared<removing>(self->nodes_->size(), release_request{}, hold_version{},
                                                   removing::rule::everyone, std::move(reply));
     for (const auto& node : *self->nodes_) {
-      node->admit({.quarantine = {}, .floor = highest, .by_clock = true},
+      node->admit({.quarantine = {}, .floor = floor, .by_clock = true},
                   [votes](const answer& a) { votes->take(a); });
     }
   });
