@@ -5,7 +5,9 @@
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_lua.hpp"
 
+#include <array>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace cremone::redis {
@@ -32,12 +34,16 @@ constexpr std::array<part, record_script_count> record_parts = {{{"grant", recor
                                                                  {"commit", record_lua::commit},
                                                                  {"floor", record_lua::floor}}};
 
-/// Functions of Lua cost time when they are made, so that a script makes those about the queue where it cannot do without.
-std::string with_queue(std::string_view script) {
-  static constexpr std::string_view mark = "-- include queue\n";
+/// Functions of Lua cost time when they are made, so that a script makes those that it does not always need where it cannot do
+/// without.
+std::string with_parts(std::string_view script) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 2> parts = {
+      {{"-- include functions\n", record_lua::functions}, {"-- include queue\n", record_lua::queue}}};
   std::string text(script);
-  if (const auto at = text.find(mark); at != std::string::npos) {
-    text.replace(at, mark.size(), record_lua::queue);
+  for (const auto& [mark, part] : parts) {
+    if (const auto at = text.find(mark); at != std::string::npos) {
+      text.replace(at, mark.size(), part);
+    }
   }
   return text;
 }
@@ -71,7 +77,7 @@ const script& record_book::at(record_script which) const {
     one.text = its.when_full ? "#!lua flags=allow-oom\n" : "";
     one.text += "local life, db = '" + life() + "', '" + db_ + "'\n";
     one.text += record_lua::common;
-    one.text += with_queue(its.text);
+    one.text += with_parts(its.text);
     one.what = made(its.name, one.text);
   });
   return one.what;
