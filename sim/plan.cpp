@@ -99,18 +99,25 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
     p.jitter = std::min(p.jitter, moment(milliseconds(1)));
   }
   p.trouble = moment(p.ttl) * (long_leases ? 12 : 40) + moment(seconds(5));
+  p.one_bucket = p.nodes > 1 && p.names > 1 && luck.one_in(2);  // last, so that no seed draws anything else
   return p;
+}
+
+std::string_view lock_of(const plan& p, std::uint64_t number) {
+  constexpr std::string_view first = "a";  // bucket 55: the first 32 bits of its SHA-1, modulo 1,024
+  constexpr std::string_view of_its_bucket = "kat";  // the same; no shorter name is in it
+  return number == 0 ? first : p.one_bucket ? of_its_bucket : "b";
 }
 
 std::string to_string(const plan& p) {
   return std::string(name_of(p.store)) + (p.nodes > 1 ? " nodes=" + std::to_string(p.nodes) : "") +
          (p.strict ? " strict" : "") + " faults=" + to_string(p.mix) +
          " clients=" + std::to_string(p.clients) + "x" + std::to_string(p.workers) +
-         " locks=" + std::to_string(p.names) + " acquisitions=" + std::to_string(p.acquisitions) +
-         " ttl=" + shown(p.ttl) + " max_ttl=" + shown(p.max_ttl) + " hold<=" + shown(p.longest_hold) +
-         " latency=" + shown(p.latency) + "+" + shown(p.jitter) + " delay<=" + shown(p.longest_delay) +
-         " pause<=" + shown(p.longest_pause) + " every=" + shown(p.between_faults) +
-         " step<=" + shown(p.longest_step);
+         " locks=" + std::to_string(p.names) + (p.one_bucket ? " of one bucket" : "") +
+         " acquisitions=" + std::to_string(p.acquisitions) + " ttl=" + shown(p.ttl) +
+         " max_ttl=" + shown(p.max_ttl) + " hold<=" + shown(p.longest_hold) + " latency=" + shown(p.latency) +
+         "+" + shown(p.jitter) + " delay<=" + shown(p.longest_delay) + " pause<=" + shown(p.longest_pause) +
+         " every=" + shown(p.between_faults) + " step<=" + shown(p.longest_step);
 }
 
 }  // namespace cremone::sim

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cremone::sim {
 
@@ -23,9 +24,10 @@ struct plan {
   fault_set mix;
 
   int clients = 3;
-  int workers = 1;        ///< of each client, that ask for locks side by side
-  int names = 1;          ///< of locks
-  int acquisitions = 20;  ///< by each client
+  int workers = 1;          ///< of each client, that ask for locks side by side
+  int names = 1;            ///< of locks
+  bool one_bucket = false;  ///< both share a counter
+  int acquisitions = 20;    ///< by each client
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds max_ttl{};
   moment longest_hold{};
@@ -44,6 +46,10 @@ struct plan {
 };
 
 [[nodiscard]] plan draw_plan(std::uint64_t seed, const schedule_options& options);
+
+/// How lock 0 is called, and lock 1. Where the two share a counter the second has a name of the same bucket, of 1,024: one of them then
+/// gives numbers between the two rounds in which servers agree on one for the other.
+[[nodiscard]] std::string_view lock_of(const plan& p, std::uint64_t number);
 
 /// One line.
 [[nodiscard]] std::string to_string(const plan& p);

@@ -91,7 +91,7 @@ void worker::ask() {
   if (!by) {
     return;
   }
-  name_ = lock_name(noise_.below(static_cast<std::uint64_t>(plan_.names)) == 0 ? "a" : "b");
+  name_ = lock_name(lock_of(plan_, noise_.below(static_cast<std::uint64_t>(plan_.names))));
   const acquire_options options = draw_options();
   asked_ = process_->time();
   if (trace_.on()) {

@@ -2,6 +2,8 @@
 //
 // What a schedule is: the same for the same seed, whoever looks; another for another seed.
 #include "sim/schedule.hpp"
+#include "backends/redis/digest.hpp"
+#include "sim/plan.hpp"
 #include "sim/redis/lua.hpp"
 
 #include <gtest/gtest.h>
@@ -100,6 +102,14 @@ TEST(Schedule, LetsEveryFaultStrikeThatItIsAskedFor) {
     const auto f = static_cast<fault>(i);
     EXPECT_EQ(sum[i] > 0, fault_set::bounded().has(f)) << name_of(f);
   }
+}
+
+TEST(Plan, HasTwoLocksOfOneCounterWhereItSaysSo) {
+  plan p;
+  EXPECT_NE(redis::bucket_of(lock_of(p, 0)), redis::bucket_of(lock_of(p, 1)));
+  p.one_bucket = true;
+  EXPECT_NE(lock_of(p, 0), lock_of(p, 1));
+  EXPECT_EQ(redis::bucket_of(lock_of(p, 0)), redis::bucket_of(lock_of(p, 1)));
 }
 
 TEST(Faults, AreReadAsTheyAreWritten) {
