@@ -4,6 +4,7 @@
 // acquire leaves nothing on any node. The nodes say what the test tells them to.
 #include "engine/quorum/quorum.hpp"
 
+#include "engine/quorum/acquiring.hpp"
 #include "support/manual_env.hpp"
 #include "support/scripted_backend.hpp"
 #include "support/seam_words.hpp"
@@ -214,6 +215,21 @@ TEST_F(QuorumOf, ThreeDoesNotCallALeaseLostBecauseOfNodesThatWereNotAsked) {
   }
   env_->run_all();
   EXPECT_EQ(said, "refused: unreachable") << "the next renewal may succeed";
+}
+
+TEST(QuorumReasons, AreSaidOnceWithAllTheServersThatGiveThem) {
+  const auto said = [](const std::vector<std::string>& details) {
+    std::vector<error> reasons;
+    for (const std::string& d : details) {
+      reasons.emplace_back(errc::unreachable, d);
+    }
+    return detail::merged(errc::unreachable, reasons).detail();
+  };
+  EXPECT_EQ(said({"a:1: refused", "b:2 is silent", "c:3: refused", "d:4: refused"}),
+            "a:1, c:3 and d:4: refused; b:2 is silent");
+  EXPECT_EQ(said({"a:1 is silent", "a:1 is silent", ""}), "a:1 is silent");
+  EXPECT_EQ(said({"away", "gone", "away"}), "away; gone");
+  EXPECT_EQ(said({}), "");
 }
 
 TEST_F(QuorumOf, ThreeReleasesWithTwo) {
