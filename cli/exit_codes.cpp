@@ -11,7 +11,8 @@ constexpr std::array table = {
     exit_status_row{status::done, "done; for `who`: the lock is held"},
     exit_status_row{status::nothing_held,
                     "`who`: the lock is free; `release`: nobody held it; `doctor`: something is "
-                    "bad; `quarantine`: a server is in it; `sim`: a promise was broken"},
+                    "bad; `quarantine`: a server is in it, or could not be asked; `sim`: a promise was "
+                    "broken"},
     exit_status_row{status::usage, "the command line, or a name or value in it, is wrong"},
     exit_status_row{status::unreachable, "the store cannot be reached; nothing was done"},
     exit_status_row{status::unsupported, "this store, build or system cannot do that"},
@@ -28,7 +29,9 @@ constexpr std::array table = {
     exit_status_row{status::cancelled, "the call was cancelled"},
     exit_status_row{status::not_held, "there was no lease to act on"},
     exit_status_row{status::stale_token, "a resource has seen a higher token"},
-    exit_status_row{status::outcome_unknown, "the store was asked and did not answer"},
+    exit_status_row{
+        status::outcome_unknown,
+        "the store was asked and did not answer; `who`: too few servers say whether the lock is held"},
     exit_status_row{status::quarantined, "the store lost memory and does not grant yet"},
     exit_status_row{status::protocol_error, "the store answered something that makes no sense"},
     exit_status_row{status::not_executable, "`run`: the command cannot be executed"},

@@ -14,9 +14,10 @@ namespace cremone::cli {
 
 namespace status {
 inline constexpr int done = 0;
-inline constexpr int nothing_held = 1;    ///< `who`: the lock is free; `release`: there was nothing to remove
-inline constexpr int something_bad = 1;   ///< `doctor`: locks there are not safe, or do not work
-inline constexpr int in_quarantine = 1;   ///< `quarantine`: a server gives out no locks for now
+inline constexpr int nothing_held = 1;   ///< `who`: the lock is free; `release`: there was nothing to remove
+inline constexpr int something_bad = 1;  ///< `doctor`: locks there are not safe, or do not work
+inline constexpr int in_quarantine =
+    1;  ///< `quarantine`: a server gives out no locks for now, or does not say
 inline constexpr int promise_broken = 1;  ///< `sim`: a schedule failed
 inline constexpr int usage = 64;
 inline constexpr int unreachable = 69;

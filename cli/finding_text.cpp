@@ -3,10 +3,12 @@
 
 #include "base/text.hpp"
 #include "cli/duration.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/record_text.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace cremone::cli {
 
@@ -138,7 +140,44 @@ std::size_t break_at(std::string_view text, std::size_t columns) {
   return blank != std::string_view::npos && blank > 0 ? blank : bytes;
 }
 
+/// Of servers that vote: is this a majority?
+bool more_than_half(std::size_t all, std::size_t some) noexcept { return 2 * some > all; }
+
+std::size_t count_open(const std::vector<quarantine_state>& all) {
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const quarantine_state& q) { return q.reachable && !q.quarantined; }));
+}
+
+/// "a, b and c"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+/// Are so many servers away or in quarantine, and some of them in that, that nobody gets a lock?
+bool all_wait_for_a_quarantine(const std::vector<finding>& all) {
+  std::set<std::string> nodes;
+  std::set<std::string> out;
+  bool quarantined = false;
+  for (const finding& f : all) {
+    nodes.insert(f.node);
+    const bool waits = f.subject == "quarantine" && f.verdict == verdict::warning;
+    quarantined = quarantined || waits;
+    if (waits || f.subject == "connection") {
+      out.insert(f.node);
+    }
+  }
+  return quarantined && !more_than_half(nodes.size(), nodes.size() - out.size());
+}
+
 std::string time_left(const quarantine_state& q) {
+  if (q.until_ordered) {
+    return "until a person ends it";
+  }
   return q.left ? shown(*q.left) + " left"
                 : "how long still is not known: nobody on this machine has watched it yet";
 }
@@ -157,9 +196,7 @@ std::string summary(const std::vector<finding>& all) {
   const std::size_t bad = count(all, verdict::bad);
   const std::size_t warnings = count(all, verdict::warning);
   const std::size_t untold = count(all, verdict::untold);
-  const bool in_quarantine = std::any_of(all.begin(), all.end(), [](const finding& f) {
-    return f.subject == "quarantine" && f.verdict == verdict::warning;
-  });
+  const bool in_quarantine = all_wait_for_a_quarantine(all);
   std::string text = "A good place for locks";
   if (bad > 0) {
     text = std::to_string(bad) + " of " + std::to_string(all.size()) + (bad == 1 ? " is" : " are") +
@@ -222,21 +259,61 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
 }
 
 std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>& servers) {
-  std::vector<std::string> sentences;
-  if (!servers) {
-    return sentences;
+  if (!servers || more_than_half(servers->size(), count_open(*servers))) {
+    return {};
   }
+  struct reason {
+    std::vector<std::string> of;
+    const quarantine_state* last;  // of them to give out locks
+  };
+  std::vector<reason> reasons;
   for (const quarantine_state& s : *servers) {
-    if (s.quarantined) {
-      sentences.push_back(s.node + " gives out no lock, since it may have forgotten who holds what (" +
-                          s.why + ")" + (s.left ? "; it does in " + shown(*s.left) : ""));
+    if (!s.quarantined) {
+      continue;
     }
+    const auto known = std::find_if(reasons.begin(), reasons.end(), [&](const reason& r) {
+      return r.last->why == s.why && r.last->left.has_value() == s.left.has_value();
+    });
+    if (known == reasons.end()) {
+      reasons.push_back({{s.node}, &s});
+    } else {
+      known->of.push_back(s.node);
+      known->last = s.left > known->last->left ? &s : known->last;
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const reason& r : reasons) {
+    const bool one = r.of.size() == 1;
+    sentences.push_back(listed(r.of) +
+                        (one ? " gives out no lock, since it" : " give out no lock, since they") +
+                        " may have forgotten who holds what (" + r.last->why + ")" +
+                        (r.last->left ? (one ? "; it does in " : "; the last does in ") + shown(*r.last->left)
+                                      : std::string()));
   }
   return sentences;
 }
 
 bool any_quarantined(const std::vector<quarantine_state>& all) noexcept {
   return std::any_of(all.begin(), all.end(), [](const quarantine_state& q) { return q.quarantined; });
+}
+
+std::string not_reached(const std::vector<quarantine_state>& all) {
+  std::string text;
+  for (const quarantine_state& q : all) {
+    if (!q.reachable) {
+      text += (text.empty() ? "" : ", ") + q.node + " (" + q.why + ")";
+    }
+  }
+  return text;
+}
+
+int quarantine_status(const std::vector<quarantine_state>& all) noexcept {
+  const auto reached = static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const quarantine_state& q) { return q.reachable; }));
+  if (!all.empty() && !more_than_half(all.size(), reached)) {
+    return status::unreachable;
+  }
+  return reached < all.size() || any_quarantined(all) ? status::in_quarantine : status::done;
 }
 
 std::string without_quarantine(const std::string& store) {

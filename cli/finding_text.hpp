@@ -42,10 +42,16 @@ namespace cremone::cli {
 /// For programs: server, "open" or "quarantined", milliseconds that are left or nothing, why.
 [[nodiscard]] std::string quarantine_lines(const std::vector<quarantine_state>& all);
 
-/// A sentence for each server that gives out no lock at the moment, where it could be asked: that nobody holds one there says
-/// little then.
+/// Why nobody gets a lock at the moment, a sentence for each reason, if more than half of the servers give out none: that nobody
+/// holds one there says little then.
 [[nodiscard]] std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>& servers);
 
 [[nodiscard]] bool any_quarantined(const std::vector<quarantine_state>& all) noexcept;
+
+/// "a:1 (why), b:2 (why)": those that could not be asked.
+[[nodiscard]] std::string not_reached(const std::vector<quarantine_state>& all);
+
+/// How `quarantine` ends.
+[[nodiscard]] int quarantine_status(const std::vector<quarantine_state>& all) noexcept;
 
 }  // namespace cremone::cli

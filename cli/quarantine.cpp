@@ -22,7 +22,9 @@ constexpr command_text text = {
     "terminal: lines\n"
     "with tabs between server, state (open, quarantined or unreachable), milliseconds that are left, and "
     "why.\n"
-    "Ends with 0 when all give out locks, with 1 when one is in quarantine.",
+    "Ends with 0 when all give out locks, with 1 when one is in quarantine or could not be asked, with 69 "
+    "when too few\n"
+    "could be asked for a lock to be given out.",
     "  cremone quarantine 'redis://db:6379'\n"
     "  cremone quarantine --end 'redis://db:6379'   when you know that nobody holds a lock from before"};
 
@@ -40,7 +42,15 @@ outcome show(const parser& p, const std::vector<quarantine_state>& states, const
   if (states.empty() && !p.json() && !is_terminal(STDOUT_FILENO)) {
     complain(without_quarantine(store));  // a person may sit here all the same
   }
-  return {.status = any_quarantined(states) ? status::in_quarantine : status::done};
+  return {.status = quarantine_status(states)};
+}
+
+/// That there is nothing to end is said of those who were asked.
+void say_nothing_to_end(const std::vector<quarantine_state>& states) {
+  const std::string missing = not_reached(states);
+  complain(
+      "there is nothing to end: every server " +
+      (missing.empty() ? "gives out locks" : "that was reached gives out locks; not reached: " + missing));
 }
 
 /// By order. Returns what is the case then.
@@ -52,7 +62,11 @@ result<std::vector<quarantine_state>> end_all(const client& store) {
       "the quarantine is over, by your order. Who still works under a lock from before works beside the next "
       "holder "
       "now, unless what they work on checks tokens");
-  return store.quarantine();
+  auto states = store.quarantine();
+  if (const std::string missing = states ? not_reached(*states) : ""; !missing.empty()) {
+    complain("not reached, and as they were: " + missing);
+  }
+  return states;
 }
 
 }  // namespace
@@ -76,7 +90,7 @@ outcome quarantine_command(const arguments& given) {
   if (to_end) {
     states = end_all(*store);
   } else if (end && states) {
-    complain("there is nothing to end: every server gives out locks");
+    say_nothing_to_end(*states);
   }
   if (!states) {
     return {.status = report(states.error())};

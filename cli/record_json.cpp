@@ -74,6 +74,11 @@ json record_json(const lock_record& lock) {
                 {"holders", std::move(holders)},
                 {"waiters", std::move(waiters)}};
   if (!lock.votes.empty()) {
+    json perhaps = json::array();
+    for (const hold_record& h : lock.may_hold) {
+      perhaps.push_back(holder_json(h));
+    }
+    value["may_hold"] = std::move(perhaps);
     json votes = json::array();
     for (const node_vote& v : lock.votes) {
       votes.push_back(vote_json(v));
@@ -135,6 +140,7 @@ std::string quarantine_json(const std::vector<quarantine_state>& all, const std:
                     {"reachable", q.reachable},
                     {"quarantined", q.quarantined},
                     {"left_ms", q.left ? json(q.left->count()) : json()},
+                    {"until_ordered", q.until_ordered},
                     {"why", text_or_null(q.why)}});
   }
   return line({{"store", store},

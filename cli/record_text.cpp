@@ -28,8 +28,8 @@ bool known(wall_time t) { return t != wall_time{}; }
 std::string number_or_blank(std::uint64_t value) { return value == 0 ? "" : std::to_string(value); }
 
 void add_holder(std::vector<fact>& facts, const lock_record& lock, const std::string& store,
-                const hold_record& h, wall_time now) {
-  facts.emplace_back("held by", holder_words(h));
+                const hold_record& h, wall_time now, const char* how = "held by") {
+  facts.emplace_back(how, holder_words(h));
   const auto add_known = [&](const char* name, std::string value) {
     if (!value.empty()) {
       facts.emplace_back(name, std::move(value));
@@ -64,10 +64,14 @@ std::string vote_words(const node_vote& v, const lock_record& lock) {
   if (!v.holder) {
     text += "for nobody";
   } else {
-    const auto of = std::find_if(lock.holders.begin(), lock.holders.end(),
-                                 [&](const hold_record& h) { return h.version.owner == v.holder->owner; });
-    text += of == lock.holders.end() ? "for " + v.holder->owner.hex().substr(0, 8) + ", who does not hold it"
-                                     : "for the holder";
+    const auto is_among = [&](const std::vector<hold_record>& some) {
+      return std::any_of(some.begin(), some.end(),
+                         [&](const hold_record& h) { return h.version.owner == v.holder->owner; });
+    };
+    text += is_among(lock.holders)
+                ? "for the holder"
+                : "for " + v.holder->owner.hex().substr(0, 8) +
+                      (is_among(lock.may_hold) ? ", who may hold it" : ", who does not hold it");
     text += v.holder->seq == 0 ? "" : ", version " + std::to_string(v.holder->seq);
   }
   text += v.quarantined ? ", in quarantine: it does not count" : "";
@@ -80,10 +84,16 @@ std::string vote_words(const node_vote& v, const lock_record& lock) {
 }
 
 std::vector<fact> facts_about(const lock_record& lock, const std::string& store, wall_time now) {
-  std::vector<fact> facts = {
-      {"lock", lock.name.str()}, {"store", store}, {"state", lock.holders.empty() ? "free" : "held"}};
+  std::vector<fact> facts = {{"lock", lock.name.str()},
+                             {"store", store},
+                             {"state", !lock.holders.empty()    ? "held"
+                                       : !lock.may_hold.empty() ? "perhaps held"
+                                                                : "free"}};
   for (const hold_record& h : lock.holders) {
     add_holder(facts, lock, store, h, now);
+  }
+  for (const hold_record& h : lock.may_hold) {
+    add_holder(facts, lock, store, h, now, "perhaps by");
   }
   if (lock.holders.empty() && lock.last.value() != 0) {
     facts.emplace_back("last token", std::to_string(lock.last.value()));
@@ -170,7 +180,7 @@ std::string describe_lock(const lock_record& lock, const std::string& store, wal
       text += name + "\t" + printable(value) + "\n";
       continue;
     }
-    const std::string_view colour = name == "state"  ? (value == "held" ? colours.bad : colours.good)
+    const std::string_view colour = name == "state"  ? (value == "free" ? colours.good : colours.bad)
                                     : name == "lock" ? colours.strong
                                                      : std::string_view{};
     text += std::string(colours.dim) + padded(name, 11) + std::string(colours.plain) + std::string(colour) +
@@ -195,11 +205,12 @@ bool any_votes(const std::vector<lock_record>& locks) noexcept {
 std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_time now, bool relative) {
   const std::string waiters = std::to_string(lock.waiters.size());
   std::vector<std::vector<std::string>> rows;
-  for (const hold_record& h : lock.holders) {
+  const std::vector<hold_record>& shown_as_rows = lock.holders.empty() ? lock.may_hold : lock.holders;
+  for (const hold_record& h : shown_as_rows) {
     const std::string then = !known(h.owner.since) ? ""
                              : relative            ? shown(since(h.owner.since, now))
                                                    : iso_time(h.owner.since);
-    rows.push_back({lock.name.str(), state_word(h), h.owner.host,
+    rows.push_back({lock.name.str(), lock.holders.empty() ? "perhaps" : state_word(h), h.owner.host,
                     h.foreign.empty() ? std::to_string(h.owner.pid) : "", h.owner.user, then,
                     number_or_blank(h.token.value()), waiters, h.owner.label});
   }
@@ -208,7 +219,7 @@ std::vector<std::vector<std::string>> list_rows(const lock_record& lock, wall_ti
   }
   for (std::size_t i = 0; i < rows.size() && !lock.votes.empty(); ++i) {
     const auto votes = std::count_if(lock.votes.begin(), lock.votes.end(), [&](const node_vote& v) {
-      return i < lock.holders.size() && v.holder && v.holder->owner == lock.holders[i].version.owner;
+      return i < shown_as_rows.size() && v.holder && v.holder->owner == shown_as_rows[i].version.owner;
     });
     rows[i].push_back(std::to_string(votes) + "/" + std::to_string(lock.votes.size()));
   }

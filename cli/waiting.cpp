@@ -29,8 +29,13 @@ constexpr std::chrono::milliseconds between_lines = 1s;         // what is shown
 /// The line of one who waits, on a terminal redrawn in place.
 class wait_display {
  public:
-  wait_display(const client& store, const std::string& name, bool verbose)
-      : store_(store), name_(name), terminal_(is_terminal(STDERR_FILENO)), wanted_(terminal_ || verbose) {
+  /// `waits`: else there is only an answer on its way, and nothing to show.
+  wait_display(const client& store, const std::string& name, bool verbose, bool waits)
+      : store_(store),
+        name_(name),
+        terminal_(is_terminal(STDERR_FILENO)),
+        wanted_(terminal_ || verbose),
+        asked_(!waits) {
     const process_identity me = this_process();
     self_ = {me.host, me.pid};
   }
@@ -73,7 +78,8 @@ class wait_display {
     if (!lock) {
       return lock.error().detail().empty() ? lock.error().message() : lock.error().detail();
     }
-    const auto why = lock->holders.empty() ? why_no_lock(store_.quarantine()) : std::vector<std::string>{};
+    const bool nobody = lock->holders.empty() && lock->may_hold.empty();
+    const auto why = nobody ? why_no_lock(store_.quarantine()) : std::vector<std::string>{};
     return why.empty() ? std::string() : why.front();
   }
 
@@ -135,7 +141,7 @@ waited acquire(const client& store, const std::string& name, const acquire_optio
     answer.emplace(store.acquire(name, options, stop.get_token()));
     done.raise();
   });
-  wait_display display(store, name, verbose);
+  wait_display display(store, name, verbose, options.wait != no_wait);
   const int signal = serve_signals(signals, done, display, stop);
   display.clear();
   worker.join();
@@ -150,7 +156,9 @@ std::string waiting_line(const std::string& name, const std::string& trouble,
 std::string waiting_line(const lock_record& lock, const own_identity& self, std::chrono::milliseconds waited,
                          wall_time now) {
   std::string text = "waiting for '" + lock.name.str() + "': ";
-  if (lock.holders.empty()) {
+  if (lock.holders.empty() && !lock.may_hold.empty()) {
+    text += "perhaps held by " + in_the_way(lock.may_hold.front(), now);
+  } else if (lock.holders.empty()) {
     text += "free, and promised to those who wait";
   } else {
     text += "held by " + in_the_way(lock.holders.front(), now);

@@ -14,13 +14,14 @@ namespace cremone::cli {
 
 namespace {
 
-constexpr command_text text = {
-    "who", "[OPTIONS] NAME",
-    "Shows who holds a lock, since when, with which token, and who waits for it.\n"
-    "Ends with 0 when it is held, with 1 when it is free. `status` is another name for it.",
-    "  cremone who backup\n"
-    "  cremone who backup >/dev/null || echo nobody is at it\n"
-    "  cremone who --json backup | jq '.holders[0].pid'"};
+constexpr command_text text = {"who", "[OPTIONS] NAME",
+                               "Shows who holds a lock, since when, with which token, and who waits for it.\n"
+                               "Ends with 0 when it is held, with 1 when it is free, with 82 when too few "
+                               "servers could be asked to tell.\n"
+                               "`status` is another name for it.",
+                               "  cremone who backup\n"
+                               "  cremone who backup >/dev/null || echo nobody is at it\n"
+                               "  cremone who --json backup | jq '.holders[0].pid'"};
 
 }  // namespace
 
@@ -48,6 +49,11 @@ outcome who_command(const arguments& given) {
   }
   if (const auto printed = print(out); !printed) {
     return {.status = report(printed.error())};
+  }
+  if (!lock->may_hold.empty()) {
+    complain("whether '" + p.name() +
+             "' is held cannot be told: too few servers could be asked, or remember");
+    return {.status = status::outcome_unknown};
   }
   if (lock->holders.empty()) {
     for (const std::string& why : why_no_lock(store->quarantine())) {

@@ -74,6 +74,8 @@ struct rejection {
   bool spent = false;
   /// As in a grant.
   bool some_quarantined = false;
+  /// *quarantined*: it does not end by itself; only end_quarantine() ends it.
+  bool until_ordered = false;
 
   static constexpr std::size_t max_reported_holders = 16;
 };

@@ -46,6 +46,8 @@ struct quarantine_state {
   /// Names this quarantine, and how long it lasts in all.
   hold_version version{};
   std::chrono::milliseconds length{};
+  /// It does not end by itself, however long it is watched: only a person ends it. `why` says so.
+  bool until_ordered = false;
 };
 
 }  // namespace cremone

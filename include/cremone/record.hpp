@@ -95,6 +95,9 @@ struct lock_record {
   std::vector<hold_record> holders{};
   std::vector<waiter_record> waiters{};  ///< in queue order
   std::vector<node_vote> votes{};        ///< one per server, where several vote
+  /// Where several vote and there is no holder: those who hold it if servers that could not be asked, or have forgotten, voted
+  /// for them. Empty: it is free.
+  std::vector<hold_record> may_hold{};
   fence_token last{};  ///< the highest token ever given out for this name, as far as the store knows
 };
 

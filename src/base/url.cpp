@@ -87,6 +87,7 @@ result<std::string_view> parse_user(std::string_view authority, url& into) {
     return authority;
   }
   const std::string_view userinfo = authority.substr(0, at);
+  into.bare_at = userinfo.find('@') != std::string_view::npos;
   const auto colon = userinfo.find(':');
   auto user = percent_decode(userinfo.substr(0, colon));
   auto password =

@@ -18,6 +18,7 @@ struct url {
   std::string scheme;  ///< lower case
   std::string user;    ///< percent-decoded, as are password, path and options
   std::string password;
+  bool bare_at = false;   ///< user or password has an '@' that is not percent-encoded
   std::string authority;  ///< what stands between "//" (and user) and the path, as written
   std::string path;       ///< with its leading '/', or empty
   std::map<std::string, std::string> options;

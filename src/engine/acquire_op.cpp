@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/acquire_op.hpp"
 
+#include "core/quorum.hpp"
 #include "engine/describe.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace cremone::detail {
@@ -233,12 +235,20 @@ void acquire_op::send_evict(const core::acquire_action& action) {
   }
 }
 
-/// While the eviction's answer is on its way nobody else touches what was refused last. The store tells of a quarantine that
-/// has ended by itself.
+/// While the evictions' answers are on their way nobody else touches what was refused last. The store tells of a quarantine that
+/// has ended by itself. Of one owner it is told once, whose votes may be many.
 void acquire_op::report_eviction(const hold_version& of) {
   const auto victim = std::find_if(last_no_.holders.begin(), last_no_.holders.end(),
                                    [&](const hold_record& h) { return h.version == of; });
-  if (last_no_.why == errc::busy && victim != last_no_.holders.end()) {
+  if (last_no_.why != errc::busy || victim == last_no_.holders.end()) {
+    return;
+  }
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    news = taken_over_.insert(of.owner).second;
+  }
+  if (news) {
     engine_->events().tell(event_kind::evicted, "lock '" + request_.name.str() + "' was taken over from " +
                                                     describe_owner(victim->owner) +
                                                     ", silent for its ttl of " + describe_time(victim->ttl));
@@ -322,16 +332,28 @@ error acquire_op::explained(const error& why) {
   return told;
 }
 
-/// How long the one who is in the way has been seen silent, where silence leads to a takeover.
+/// How long the one who is in the way has been seen silent, where silence leads to a takeover. Of several votes, or servers in
+/// quarantine, that one counts by which enough of them are over.
 std::optional<std::chrono::nanoseconds> acquire_op::silence() {
-  if (last_no_.holders.size() != 1 || !engine_->store_traits().observed_takeover) {
+  const bool quarantined = last_no_.why == errc::quarantined;
+  if (last_no_.holders.empty() || !engine_->store_traits().observed_takeover ||
+      (!quarantined && count_owners(last_no_.holders) != 1)) {
     return std::nullopt;
   }
-  const auto first = engine_->holders().with_table([&](const core::observations& seen) {
-    const lock_name& name = last_no_.why == errc::quarantined ? core::quarantine_name() : request_.name;
-    return seen.since(name, last_no_.holders.front().version);
+  const lock_name& name = quarantined ? core::quarantine_name() : request_.name;
+  const instant now = this->now();
+  std::vector<std::chrono::nanoseconds> silent;  // not seen yet: for no time
+  engine_->holders().with_table([&](const core::observations& seen) {
+    for (const hold_record& h : last_no_.holders) {
+      silent.push_back(now - seen.since(name, h.version).value_or(now));
+    }
   });
-  return first ? std::optional(now() - *first) : std::nullopt;
+  std::sort(silent.begin(), silent.end(), std::greater<>());
+  const std::size_t voters = engine_->store_traits().voters;
+  const std::size_t voting = voters - std::min(voters, last_no_.abstained);
+  const std::size_t needed = core::majority_of(voters) - std::min(core::majority_of(voters), voting);
+  const std::size_t last = quarantined ? std::clamp(needed, std::size_t{1}, silent.size()) : silent.size();
+  return silent[last - 1];
 }
 
 }  // namespace cremone::detail

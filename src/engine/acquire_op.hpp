@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 namespace cremone::detail {
 
@@ -70,6 +71,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   std::mutex mutex_;
   bool draining_ = false;
   inbox inbox_;
+  std::set<owner_id> taken_over_;  // whose takeover was told
 
   // Touched only by the thread that drains, once started.
   acquire_request request_;

@@ -7,6 +7,7 @@
 #include "core/validate.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/blocking.hpp"
+#include "engine/describe.hpp"
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -68,6 +69,9 @@ void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_st
     }
     if (state->left) {
       f.value = shown_length(*state->left) + " left";
+    } else if (state->until_ordered) {
+      f.value = "until a person ends it";
+      f.reason += "; " + std::string(detail::only_a_person);
     }
     ++state;
   }
@@ -148,8 +152,10 @@ result<std::size_t> client::force_release(const lock_name& name) const {
   if (!seen) {
     return seen.error();
   }
+  std::vector<hold_record> victims = seen->holders;
+  victims.insert(victims.end(), seen->may_hold.begin(), seen->may_hold.end());
   std::size_t removed = 0;
-  for (const hold_record& victim : seen->holders) {
+  for (const hold_record& victim : victims) {
     const auto asked = std::make_shared<const std::pair<lock_name, owner_id>>(name, victim.version.owner);
     const auto outcome = ask<void>(*engine_, [&](auto reply) {
       engine_->store().force(asked->first, asked->second,
@@ -197,6 +203,9 @@ result<std::vector<quarantine_state>> client::quarantine() const {
   if (all) {
     for (quarantine_state& one : *all) {
       engine_->watch_quarantine(one);
+      if (one.until_ordered) {
+        one.left.reset();
+      }
     }
   }
   return all;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <set>
 
 namespace cremone::detail {
 
@@ -43,6 +44,9 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
 /// How long it still takes, as this machine has seen it.
 std::string quarantine_words(const rejection& no, std::optional<std::chrono::nanoseconds> seen) {
   std::string text = no.why.detail();
+  if (no.until_ordered) {
+    return text + "; " + std::string(only_a_person);
+  }
   if (!no.holders.empty()) {
     const auto left =
         std::chrono::nanoseconds(no.holders.front().ttl) - seen.value_or(std::chrono::nanoseconds(0));
@@ -63,8 +67,8 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
     return no.place.value_or(1) > 0 ? "is promised to others who wait for it" : "was not free";
   }
   std::string text = "is held by " + describe_holder(no.holders.front());
-  if (no.holders.size() > 1) {
-    text += " and " + std::to_string(no.holders.size() - 1) + " more";
+  if (const std::size_t all = count_owners(no.holders); all > 1) {
+    text += " and " + std::to_string(all - 1) + " more";
   }
   if (no.holders.front().liveness == liveness::command_only) {
     return text +
@@ -75,6 +79,14 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
 }
 
 }  // namespace
+
+std::size_t count_owners(std::span<const hold_record> holders) {
+  std::set<owner_id> all;
+  for (const hold_record& h : holders) {
+    all.insert(h.version.owner);
+  }
+  return all.size();
+}
 
 std::string describe_time(std::chrono::milliseconds t) {
   if (t < std::chrono::seconds(1)) {

@@ -8,10 +8,21 @@
 #include <cremone/result.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace cremone::detail {
+
+/// Why a quarantine does not end by itself, and what does end it.
+inline constexpr std::string_view only_a_person =
+    "too few servers remember which tokens were given, and amnesia=strict leaves it to a person to go on: "
+    "`cremone quarantine --end` when nobody holds a lock any more";
+
+/// How many these are: where several servers vote, one owner is there once for each vote.
+[[nodiscard]] std::size_t count_owners(std::span<const hold_record> holders);
 
 /// "250 ms", "2 s", "1.5 s"
 [[nodiscard]] std::string describe_time(std::chrono::milliseconds t);

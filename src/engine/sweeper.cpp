@@ -45,6 +45,16 @@ void sweeper::step(owner o, callback<void()> done) {
                });
 }
 
+/// Where several servers vote, each is swept for itself, and one owner is found once for each vote.
+bool sweeper::is_news(const owner_id& gone) {
+  constexpr std::size_t most_told = 1000;  // a round through all servers takes minutes; then nobody remembers
+  const std::lock_guard lock(mutex_);
+  if (told_.size() >= most_told) {
+    told_.clear();
+  }
+  return told_.insert(gone).second;
+}
+
 /// Whoever waits for this lock watches it too, in the same table.
 void sweeper::take(const owner& o, const lock_record& lock, instant now, const std::shared_ptr<errand>& all) {
   known_.recall(lock.name, lock.holders, now);
@@ -57,7 +67,7 @@ void sweeper::take(const owner& o, const lock_record& lock, instant now, const s
     const auto asked = std::make_shared<const std::pair<lock_name, hold_record>>(lock.name, holder);
     store_.evict(
         asked->first, asked->second.version, [self = shared_from_this(), o, asked, all](const answer& a) {
-          if (std::holds_alternative<done>(a)) {
+          if (std::holds_alternative<done>(a) && self->is_news(asked->second.version.owner)) {
             self->events_.tell(event_kind::evicted,
                                "lock '" + asked->first.str() + "', which nobody asked for, was taken from " +
                                    describe_owner(asked->second.owner) + ", silent for its ttl of " +

@@ -13,6 +13,8 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <set>
 
 namespace cremone::detail {
 
@@ -37,6 +39,7 @@ class sweeper : public std::enable_shared_from_this<sweeper> {
  private:
   class errand;
 
+  [[nodiscard]] bool is_news(const owner_id& gone);
   void take(const owner& o, const lock_record& lock, instant now, const std::shared_ptr<errand>& all);
 
   env& env_;
@@ -44,6 +47,8 @@ class sweeper : public std::enable_shared_from_this<sweeper> {
   lookout& known_;
   const event_hub& events_;
   std::unique_ptr<timer> timer_;  // set once, before it is armed
+  std::mutex mutex_;
+  std::set<owner_id> told_;  // whose end was told
 };
 
 }  // namespace cremone::detail

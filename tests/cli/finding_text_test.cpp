@@ -90,6 +90,17 @@ TEST(Summary, SaysWhatItAmountsTo) {
             "1 of 4 is bad: locks here are not safe, or do not work; 1 of 4 could not be found out.");
 }
 
+TEST(Summary, OfSeveralServersCountsThoseThatGiveOutLocks) {
+  std::vector<finding> all = {about("quarantine", verdict::warning), about("role", verdict::good),
+                              about("connection", verdict::warning)};
+  all[1].node = "b:1";
+  all[2].node = "c:1";
+  EXPECT_EQ(summary(all),
+            "No lock is given out here until the quarantine is over; there is more to be warned of.");
+  all[2].subject = "role";
+  EXPECT_EQ(summary(all), "Locks work here, with 2 warnings.");
+}
+
 TEST(FindingsTable, FitsTheTerminal) {
   for (const std::size_t columns : {20U, 40U, 60U, 80U, 100U, 200U}) {
     const auto lines = lines_of(findings_table(mixed, "redis://db", columns, {}));
@@ -174,6 +185,40 @@ TEST(Quarantine, IsToldForEachServer) {
             "c:3\tquarantined\t\tit was emptied\n");
 }
 
+const quarantine_state away{.node = "d:4", .reachable = false, .why = "connection refused"};
+
+TEST(Quarantine, EndsWithZeroOnlyWhenAllGiveOutLocks) {
+  EXPECT_EQ(quarantine_status({}), 0);
+  EXPECT_EQ(quarantine_status({well, well}), 0);
+  EXPECT_EQ(quarantine_status({well, waits}), 1);
+  EXPECT_EQ(quarantine_status({well, well, away}), 1);
+  EXPECT_EQ(quarantine_status({well, away}), 69) << "two must agree";
+  EXPECT_EQ(quarantine_status({waits, away, away}), 69);
+  EXPECT_EQ(not_reached({well, away, waits}), "d:4 (connection refused)");
+}
+
+TEST(Quarantine, IsWhyThereIsNoLockWhenTooFewGiveThemOut) {
+  using states = std::vector<quarantine_state>;
+  EXPECT_THAT(why_no_lock(states{well, well, waits}), ElementsAre());
+  EXPECT_THAT(why_no_lock(states{waits}),
+              ElementsAre("b:2 gives out no lock, since it may have forgotten who holds "
+                          "what (it restarted); it does in 41s"));
+  quarantine_state later = waits;
+  later.node = "e:5";
+  later.left = 50s;
+  EXPECT_THAT(why_no_lock(states{waits, well, later, unwatched}),
+              ElementsAre("b:2 and e:5 give out no lock, since they may have forgotten who holds what (it "
+                          "restarted); the last does in 50s",
+                          StartsWith("c:3 gives out no lock")));
+}
+
+TEST(Quarantine, ThatOnlyAPersonEndsHasNoTimeLeft) {
+  quarantine_state strict = unwatched;
+  strict.until_ordered = true;
+  EXPECT_EQ(quarantine_sentences({strict}, "redlock://", {}),
+            "c:3: in quarantine, until a person ends it. Why: it was emptied\n");
+}
+
 TEST(Quarantine, OfAStoreWithoutOneIsASentence) {
   EXPECT_EQ(quarantine_sentences({}, "sqlite:///x", {}), without_quarantine("sqlite:///x") + "\n");
   EXPECT_THAT(without_quarantine("sqlite:///x"), StartsWith("sqlite:///x knows no quarantine"));
@@ -195,6 +240,7 @@ TEST(Quarantine, AsJsonHasEveryKey) {
                                    {"reachable", true},
                                    {"quarantined", false},
                                    {"left_ms", nullptr},
+                                   {"until_ordered", false},
                                    {"why", nullptr}}));
   EXPECT_EQ(j["servers"][1]["left_ms"], 41000);
 }

@@ -4,6 +4,7 @@
 // acquire leaves nothing on any node. The nodes say what the test tells them to.
 #include "engine/quorum/quorum.hpp"
 
+#include "engine/quorum/acquiring.hpp"
 #include "support/manual_env.hpp"
 #include "support/scripted_backend.hpp"
 #include "support/seam_words.hpp"
@@ -269,6 +270,21 @@ TEST_F(QuorumOf, FiveWaitsForThoseWhoAreSilentOnlyForAMomentWhenItIsToEnd) {
   EXPECT_FALSE(settled) << "what was not sent yet may still be";
   env_->advance(200ms);
   EXPECT_TRUE(settled);
+}
+
+TEST(QuorumReasons, AreSaidOnceWithAllTheServersThatGiveThem) {
+  const auto said = [](const std::vector<std::string>& details) {
+    std::vector<error> reasons;
+    for (const std::string& d : details) {
+      reasons.emplace_back(errc::unreachable, d);
+    }
+    return detail::merged(errc::unreachable, reasons).detail();
+  };
+  EXPECT_EQ(said({"a:1: refused", "b:2 is silent", "c:3: refused", "d:4: refused"}),
+            "a:1, c:3 and d:4: refused; b:2 is silent");
+  EXPECT_EQ(said({"a:1 is silent", "a:1 is silent", ""}), "a:1 is silent");
+  EXPECT_EQ(said({"away", "gone", "away"}), "away; gone");
+  EXPECT_EQ(said({}), "");
 }
 
 TEST_F(QuorumOf, ThreeReleasesWithTwo) {

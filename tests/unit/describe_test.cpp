@@ -29,9 +29,12 @@ std::string told(const error& why, const rejection& last_no, std::chrono::micros
 rejection held_by(std::size_t count) {
   rejection no;
   no.holders.resize(count);
-  for (hold_record& h : no.holders) {
-    h.owner = bob;
-    h.ttl = 30s;
+  for (std::size_t i = 0; i < count; ++i) {
+    owner_id::bytes id{};
+    id[0] = static_cast<owner_id::bytes::value_type>(i + 1);
+    no.holders[i].version.owner = owner_id(id);
+    no.holders[i].owner = bob;
+    no.holders[i].ttl = 30s;
   }
   return no;
 }
@@ -88,6 +91,28 @@ TEST(DescribeFailure, OfABusyLockNamesTheHolder) {
             "lock 'nightly' at memory:// is held by " + describe_owner(bob));
   EXPECT_EQ(told(error(errc::busy), held_by(3), 0s),
             "lock 'nightly' at memory:// is held by " + describe_owner(bob) + " and 2 more");
+}
+
+TEST(DescribeFailure, CountsOneWithManyVotesOnce) {
+  rejection no = held_by(2);
+  no.holders.push_back(no.holders[0]);
+  no.holders.push_back(no.holders[0]);
+  EXPECT_EQ(told(error(errc::busy), no, 0s),
+            "lock 'nightly' at memory:// is held by " + describe_owner(bob) + " and 1 more");
+  no.holders.erase(no.holders.begin() + 1);
+  EXPECT_EQ(told(error(errc::busy), no, 0s), "lock 'nightly' at memory:// is held by " + describe_owner(bob));
+}
+
+TEST(DescribeFailure, OfAQuarantineSaysWhenItEndsOrThatOnlyAPersonEndsIt) {
+  rejection no = held_by(1);
+  no.why = error(errc::quarantined, "a:1 may have forgotten");
+  EXPECT_EQ(told(error(errc::quarantined), no, 0s),
+            "lock 'nightly' at memory:// is not given out: a:1 may have forgotten, 30.0 s from now; `cremone "
+            "quarantine` shows it, and can end it");
+  no.until_ordered = true;
+  EXPECT_EQ(
+      told(error(errc::quarantined), no, 0s),
+      "lock 'nightly' at memory:// is not given out: a:1 may have forgotten; " + std::string(only_a_person));
 }
 
 TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {

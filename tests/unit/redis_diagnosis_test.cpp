@@ -448,5 +448,24 @@ TEST(RedisPurpose, IsOfTheSettings) {
   EXPECT_EQ(p.ttl, 2s) << "no lease there is longer";
 }
 
+TEST(RedisDiagnosis, OfOneOfSeveralKnowsWhereTokensGoOnAndThatNoneVotesTwice) {
+  purpose p = with(layout::record);
+  evidence e = healthy();
+  e.facts.aof_enabled = false;
+  const auto reasons = [&] {
+    std::string all;
+    for (const finding& f : diagnose(p, e)) {
+      all += f.subject + " " + std::string(to_string(f.verdict)) + ": " + f.value + ": " + f.reason + "\n";
+    }
+    return all;
+  };
+  EXPECT_THAT(reasons(), HasSubstr("go on from its clock"));
+  p.voters = 5;
+  EXPECT_THAT(reasons(), AllOf(HasSubstr("a majority of the others"), Not(HasSubstr("go on from its clock")),
+                               Not(HasSubstr("identity"))));
+  e.twin = "localhost:6379";
+  EXPECT_THAT(reasons(), HasSubstr("identity bad: the same server as localhost:6379: "));
+}
+
 }  // namespace
 }  // namespace cremone::redis

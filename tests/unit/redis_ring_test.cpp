@@ -13,6 +13,7 @@
 namespace cremone::redis {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -111,6 +112,35 @@ TEST(RedlockUrl, SaysWhichLineOfTheFileIsWrong) {
   std::ofstream(file) << "# none\n";
   EXPECT_THAT(mistake("redlock://" + file).detail(), HasSubstr("names none"));
   EXPECT_EQ(mistake("redlock:///nowhere/at/all").code(), errc::misconfigured);
+}
+
+TEST(RedlockUrl, NamesTheServerWhosePortIsWrong) {
+  EXPECT_THAT(mistake("redlock://a:1,b:70000,c:3").detail(), HasSubstr("the port of b "));
+  EXPECT_EQ(mistake("redlock://a:1,b:70000,c:3").code(), errc::invalid_argument);
+  const test::temp_directory here;
+  const std::string file = here.file("servers");
+  std::ofstream(file) << "redis://a:1\nredis://b:x\n";
+  const error no = mistake("redlock://" + file);
+  EXPECT_THAT(no.detail(), AllOf(HasSubstr("line 2: "), HasSubstr("the port of b ")));
+  EXPECT_EQ(no.code(), errc::misconfigured);
+}
+
+TEST(RedlockUrl, SaysWhereUserAndPasswordGo) {
+  for (const auto* const text : {"redlock://:sesame@a:1,:sesame@b:2", "redlock://:ses@me@a,b,c"}) {
+    const error no = mistake(text);
+    EXPECT_EQ(no.code(), errc::invalid_argument);
+    EXPECT_THAT(no.detail(), AllOf(HasSubstr("before the list"), HasSubstr("in a file"), HasSubstr("%40"),
+                                   Not(HasSubstr("ses"))));
+  }
+  EXPECT_EQ(ring("redlock://:ses%40me@a,b,c").nodes.at(2).password, "ses@me");
+}
+
+TEST(RedlockUrl, TakesNoDirectoryForAFile) {
+  const test::temp_directory here;
+  const error no = mistake("redlock://" + here.path());
+  EXPECT_EQ(no.code(), errc::misconfigured);
+  EXPECT_THAT(no.detail(), HasSubstr("is a directory"));
+  EXPECT_THAT(mistake("redlock:///nowhere/at/all").detail(), HasSubstr("No such file"));
 }
 
 TEST(RedlockUrl, RefusesWhatMakesNoSense) {

@@ -274,6 +274,7 @@ void classic_backend::stop_awaiting(const lock_name& name, const owner_id& waite
 void classic_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
   examination_order order;
   order.rights_command = node_->rights_words();
+  order.among = fitness_;
   redis::examine(env_, node_, std::move(order), std::move(reply));
 }
 

@@ -179,7 +179,8 @@ judgement judge_record_persistence(const purpose& p, const server_facts& f) {
   const bool none = f.config.save && f.config.save->empty();
   return {verdict::good, none ? "none" : "no append-only file",
           "safe without: after a restart it gives out no lock for " + length +
-              ", so that none from before is given out twice. Tokens then go on from its clock"};
+              ", so that none from before is given out twice. Tokens then go on from " +
+              (p.voters > 1 ? "the highest that a majority of the others has given" : "its clock")};
 }
 
 judgement judge_classic_log(const purpose& p, const evidence& seen) {
@@ -381,6 +382,7 @@ purpose purpose_of(const node_settings& to) {
   purpose p{
       .node = to.node, .layout = to.layout, .user = to.user, .prefix = to.prefix, .max_ttl = to.max_ttl};
   p.ttl = std::min(p.ttl, p.max_ttl);
+  p.voters = to.voters;
   return p;
 }
 
@@ -388,6 +390,11 @@ std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
   std::vector<finding> all;
   for (const subject& s : subjects) {
     all.push_back(as_finding(p, std::string(s.name), s.look(p, seen)));
+  }
+  if (seen.twin) {
+    all.push_back(as_finding(p, "identity",
+                             {verdict::bad, "the same server as " + *seen.twin,
+                              "it would vote twice, so that no lock is given out; list each server once"}));
   }
   if (seen.quarantine) {
     all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine, seen.perhaps_unused)));

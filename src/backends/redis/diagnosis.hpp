@@ -29,6 +29,7 @@ struct purpose {
   std::string prefix = "cremone";
   std::chrono::milliseconds max_ttl{60'000};
   std::chrono::milliseconds ttl{30'000};  ///< of the leases that are to be kept alive
+  std::size_t voters = 1;                 ///< how many servers vote on each lock, this one among them
 };
 
 [[nodiscard]] purpose purpose_of(const node_settings& to);
@@ -59,10 +60,11 @@ struct evidence {
   std::string rights_untold{};                   ///< why some of them could not be tried, if so
   std::optional<quarantine_state> quarantine{};  ///< where the layout knows it
   bool perhaps_unused = false;                   ///< nobody can tell yet whether there is one
+  std::optional<std::string> twin{};             ///< another name by which the same server votes too
 };
 
 /// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,
-/// latency, rights; and quarantine, if that is known.
+/// latency, rights; identity, if it votes twice; and quarantine, if that is known.
 [[nodiscard]] std::vector<finding> diagnose(const purpose& p, const evidence& seen);
 
 /// Why locks must not be kept there at all, if so, *misconfigured*: a cluster or a Sentinel, a replica, eviction of any key,

@@ -197,7 +197,12 @@ class examination : public std::enable_shared_from_this<examination> {
     go_on();
   }
 
-  void finish() { reply_(diagnose(purpose_of(node_->settings()), seen_)); }
+  void finish() {
+    if (order_.among) {  // only now: the others are examined at the same time
+      seen_.twin = order_.among->twin();
+    }
+    reply_(diagnose(purpose_of(node_->settings()), seen_));
+  }
 
   const std::shared_ptr<env> env_;
   const std::shared_ptr<node> node_;

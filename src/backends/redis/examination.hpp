@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backends/redis/diagnosis.hpp"
+#include "backends/redis/fitness.hpp"
 #include "backends/redis/node.hpp"
 #include "base/env.hpp"
 
@@ -26,6 +27,7 @@ struct examination_order {
   std::vector<std::string> rights_command{};
   std::optional<quarantine_state> quarantine{};  ///< what the layout knows of it, to be told with the rest
   bool perhaps_unused = false;                   ///< then there may be none at all
+  std::shared_ptr<fitness> among{};              ///< knows the others, where several vote
 };
 
 /// Within `examination_limit`, on the executor. *unreachable*, *access_denied* and the like when nobody answers at all or

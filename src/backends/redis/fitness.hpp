@@ -44,6 +44,11 @@ class fitness : public std::enable_shared_from_this<fitness> {
   /// The same, without the rights, for those who only look: what a replica shows is not what its master knows.
   [[nodiscard]] std::optional<error> misfit();
 
+  /// By what other name this server is listed too, if it is.
+  [[nodiscard]] std::optional<std::string> twin() {
+    return roster_ ? roster_->twin_of(number_) : std::nullopt;
+  }
+
  private:
   void ask_for_rights();
   void judge(const server_facts& facts);

@@ -49,7 +49,7 @@ error record_backend::other_settings(std::string_view theirs) const {
 rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_forgotten) const {
   rejection no;
   no.why = error(errc::quarantined, node_->server() + " may have forgotten who holds what: " + why_of(mark) +
-                                        ". It gives out no lock until every lease from before is over");
+                                        ". No lock is given out there until every lease from before is over");
   hold_record stands_for_it;
   stands_for_it.version = {life_of(mark.text), 0};
   stands_for_it.ttl = quarantine_length(node_->settings().max_ttl);
@@ -209,6 +209,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
               reply = std::move(reply)](result<std::vector<quarantine_state>> state) mutable {
     examination_order order;
     order.rights_command = self->node_->rights_words();
+    order.among = self->fitness_;
     if (state && state->size() == 1) {
       order.quarantine = std::move(state->front());
       order.perhaps_unused = order.quarantine->why == perhaps_unused;

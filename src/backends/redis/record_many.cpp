@@ -164,6 +164,11 @@ void record_backend::look(std::vector<lock_name> names, std::string_view which,
                  return reply(std::move(*why));
                }
                auto found = self->locks_in(names, std::get<redis::reply>(o));
+               if (const auto used = found ? self->state_in(std::get<redis::reply>(o).items[1].text)
+                                           : result<quarantine_state>(quarantine_state{});
+                   !used) {
+                 found = used.error();  // those who hold locks there have others in mind
+               }
                if (found && self->node_->settings().voters > 1) {
                  for (lock_record& lock : *found) {
                    lock.votes.push_back(self->vote_on(lock, std::get<redis::reply>(o), before));
@@ -290,7 +295,10 @@ void record_backend::list(callback<void(result<std::vector<lock_record>>)> reply
   const auto l = std::make_shared<listing>();
   l->give_up = env_->now() + list_limit;
   l->reply = std::move(reply);
-  scan_on(l);
+  // Where there is no lock nobody would see that others are in use there.
+  quarantine([self = shared_from_this(), l](const result<std::vector<quarantine_state>>& state) {
+    state ? self->scan_on(l) : l->reply(state.error());
+  });
 }
 
 void record_backend::scan_on(const std::shared_ptr<listing>& l) {

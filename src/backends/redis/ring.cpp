@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 namespace cremone::redis {
@@ -29,8 +32,17 @@ std::string option(const url& u, const std::string& key) {
 constexpr std::array<std::string_view, 2> of_the_ring = {"ring", "amnesia"};
 constexpr std::array<std::string_view, 3> of_the_locks = {"layout", "prefix", "max_ttl"};
 
-result<std::vector<url>> listed_in_the_url(const url& u) {
-  std::vector<url> all;
+struct listed {
+  url server;
+  std::string where{};  ///< it stands, if that is a file: for messages
+};
+
+result<std::vector<listed>> listed_in_the_url(const url& u) {
+  if (u.bare_at) {
+    return bad(several_logins(u.scheme) +
+               ". Servers with passwords of their own are listed in a file: redlock:///etc/cremone/servers");
+  }
+  std::vector<listed> all;
   for (std::string_view rest = u.authority;;) {
     const auto comma = rest.find(',');
     url one = u;
@@ -44,7 +56,7 @@ result<std::vector<url>> listed_in_the_url(const url& u) {
     for (const std::string_view key : of_the_ring) {
       one.options.erase(std::string(key));
     }
-    all.push_back(std::move(one));
+    all.push_back({std::move(one)});
     if (comma == std::string_view::npos) {
       return all;
     }
@@ -74,16 +86,22 @@ result<url> server_in(const std::string& line, const url& u, const std::string& 
   return one;
 }
 
-result<std::vector<url>> listed_in_a_file(const url& u) {
+result<std::vector<listed>> listed_in_a_file(const url& u) {
   const std::string where = "the list of servers " + printable(u.path);
   if (!u.user.empty() || !u.password.empty()) {
     return bad("redlock:// with a file takes users and passwords from the lines of that file");
   }
+  std::error_code unclear;
+  if (std::filesystem::is_directory(u.path, unclear)) {
+    return error(errc::misconfigured, where + " is a directory; name the file in it");
+  }
+  errno = 0;
   std::ifstream in(u.path, std::ios::binary);
   if (!in) {
-    return error(errc::misconfigured, where + " cannot be read");
+    return error(errc::misconfigured,
+                 where + " cannot be read: " + std::generic_category().message(errno == 0 ? EIO : errno));
   }
-  std::vector<url> all;
+  std::vector<listed> all;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
@@ -92,14 +110,18 @@ result<std::vector<url>> listed_in_a_file(const url& u) {
     if (line.empty() || line.front() == '#') {
       continue;
     }
-    auto one = server_in(line, u, where + ", line " + std::to_string(number) + ": ");
+    const std::string here = where + ", line " + std::to_string(number) + ": ";
+    auto one = server_in(line, u, here);
     if (!one) {
       return one.error();
     }
-    all.push_back(std::move(*one));
+    all.push_back({std::move(*one), here});
     if (all.size() > most_voters) {
       break;
     }
+  }
+  if (in.bad()) {
+    return error(errc::misconfigured, where + " cannot be read to its end");
   }
   if (all.empty()) {
     return error(errc::misconfigured, where + " names none");
@@ -146,13 +168,15 @@ result<bool> parse_amnesia(const url& u, layout kind) {
   return bad("amnesia in the URL is amnesia=time or amnesia=strict");
 }
 
-/// No two of them in one place.
-result<void> check_places(const std::vector<node_settings>& nodes) {
+/// No two of them in one place. `by_file`: they stand in one.
+result<void> check_places(const std::vector<node_settings>& nodes, bool by_file) {
   for (auto a = nodes.begin(); a != nodes.end(); ++a) {
     const bool twice =
         std::any_of(nodes.begin(), a, [&](const node_settings& b) { return b.node == a->node; });
     if (twice) {
-      return bad("redlock:// names " + a->node + " twice; each server has one vote");
+      return error(by_file ? errc::misconfigured : errc::invalid_argument,
+                   (by_file ? "the list of servers" : "redlock://") + std::string(" names ") + a->node +
+                       " twice; each server has one vote");
     }
   }
   return {};
@@ -192,23 +216,26 @@ result<ring_settings> parse_ring(const url& u) {
   if (!fine) {
     return fine.error();
   }
-  const auto urls = by_file ? listed_in_a_file(u) : listed_in_the_url(u);
-  if (!urls) {
-    return urls.error();
+  const auto servers = by_file ? listed_in_a_file(u) : listed_in_the_url(u);
+  if (!servers) {
+    return servers.error();
   }
-  if (urls->size() > most_voters) {
+  if (servers->size() > most_voters) {
     return bad("redlock:// takes at most " + std::to_string(most_voters) +
                " servers; five or seven are usual");
   }
   ring_settings out;
-  for (const url& one : *urls) {
-    auto node = parse_settings(one);
+  for (const listed& one : *servers) {
+    auto node = parse_settings(one.server);
+    if (!node && by_file) {
+      return error(errc::misconfigured, one.where + node.error().detail());
+    }
     if (!node) {
       return node.error();
     }
     out.nodes.push_back(std::move(*node));
   }
-  if (auto apart = check_places(out.nodes); !apart) {
+  if (auto apart = check_places(out.nodes, by_file); !apart) {
     return apart.error();
   }
   const auto strict = parse_amnesia(u, out.nodes.front().layout);

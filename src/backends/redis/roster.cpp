@@ -23,4 +23,15 @@ std::optional<error> roster::twins() {
   return std::nullopt;
 }
 
+std::optional<std::string> roster::twin_of(std::size_t number) {
+  const std::lock_guard lock(mutex_);
+  const seat& own = seats_.at(number);
+  for (const seat& other : seats_) {
+    if (&other != &own && !own.run_id.empty() && other.run_id == own.run_id) {
+      return other.server;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace cremone::redis

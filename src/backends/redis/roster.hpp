@@ -25,6 +25,9 @@ class roster {
   /// Two that are one, if there are: then no vote of any counts.
   [[nodiscard]] std::optional<error> twins();
 
+  /// By what other name the node of this number is listed, if it is.
+  [[nodiscard]] std::optional<std::string> twin_of(std::size_t number);
+
  private:
   struct seat {
     std::string server;

@@ -32,6 +32,16 @@ bool has_sentinels(const url& u) { return u.scheme.ends_with("+sentinel"); }
 
 bool has_tls(const url& u) { return u.scheme.starts_with("rediss"); }
 
+}  // namespace
+
+std::string several_logins(const std::string& scheme) {
+  return "the URL has an '@' behind the first server; user and password stand once, before the list, and "
+         "are for all, as in " +
+         scheme + "://user@a,b,c?password_file=FILE; in a password write %40 for an '@'";
+}
+
+namespace {
+
 /// One of the hosts in the URL, with its port.
 result<endpoint> parse_host(const url& u, std::string_view rest, std::uint16_t usual_port) {
   endpoint into;
@@ -55,7 +65,8 @@ result<endpoint> parse_host(const url& u, std::string_view rest, std::uint16_t u
   if (!rest.empty()) {
     const auto port = rest.starts_with(':') ? whole_number<std::uint16_t>(rest.substr(1)) : std::nullopt;
     if (!port || *port == 0) {
-      return bad("the URL's port must be a number from 1 to 65535, as in " + example);
+      return bad("the port of " + printable(into.host) + " must be a number from 1 to 65535, as in " +
+                 example);
     }
     into.port = *port;
   }
@@ -230,6 +241,9 @@ result<std::string> parse_master(const url& u) {
 
 result<void> parse_sentinels(const url& u, const std::optional<tls_settings>& tls, node_settings& into) {
   sentinel_settings made;
+  if (u.bare_at) {
+    return bad(several_logins(u.scheme));
+  }
   for (std::string_view rest = u.authority;;) {
     const auto comma = rest.find(',');
     auto one = parse_host(u, rest.substr(0, comma), default_sentinel_port);

@@ -63,6 +63,9 @@ struct node_settings {
 /// also sentinel_user, sentinel_password_file, sentinel_password_env. *invalid_argument* or *misconfigured* name what is wrong.
 [[nodiscard]] result<node_settings> parse_settings(const url& u);
 
+/// What is wrong with a list of which each has a user or password of its own, or with an '@' in a password.
+[[nodiscard]] std::string several_logins(const std::string& scheme);
+
 /// Several servers that vote on each lock.
 struct ring_settings {
   std::vector<node_settings> nodes;  ///< in the order of the URL

@@ -35,13 +35,36 @@ bool silent(const error& why) noexcept { return why == errc::unreachable || why 
 }  // namespace
 
 error merged(errc code, const std::vector<error>& reasons) {
-  std::string text;
-  for (auto r = reasons.begin(); r != reasons.end(); ++r) {
-    const bool said =
-        std::any_of(reasons.begin(), r, [&](const error& e) { return e.detail() == r->detail(); });
-    if (!said && !r->detail().empty()) {
-      text += text.empty() ? r->detail() : "; " + r->detail();
+  struct said {
+    std::vector<std::string_view> by;
+    std::string_view what;
+  };
+  std::vector<said> all;
+  for (const error& r : reasons) {
+    const std::string_view text = r.detail();  // begins with the server's name: "a:1 is …", "a:1: …"
+    const std::string_view word = text.substr(0, text.find(' '));
+    const std::string_view name = word.substr(0, word.size() - (word.ends_with(':') ? 1 : 0));
+    const std::string_view what = text.substr(name.size());
+    const auto known = std::find_if(all.begin(), all.end(), [&](const said& s) {
+      return s.what == what && (!what.empty() || s.by.front() == name);
+    });
+    if (known == all.end()) {
+      all.push_back({{name}, what});
+    } else if (std::find(known->by.begin(), known->by.end(), name) == known->by.end()) {
+      known->by.push_back(name);
     }
+  }
+  std::string text;
+  for (const said& s : all) {
+    if (s.by.front().empty() && s.what.empty()) {
+      continue;
+    }
+    text += text.empty() ? "" : "; ";
+    for (std::size_t i = 0; i < s.by.size(); ++i) {
+      text += i == 0 ? "" : i + 1 == s.by.size() ? " and " : ", ";
+      text += s.by[i];
+    }
+    text += s.what;
   }
   return {code, std::move(text)};
 }
@@ -309,6 +332,7 @@ rejection quorum::acquiring::refusal() {
         reasons_.emplace_back(errc::unreachable, by_->name_of(node) + " has not answered in time");
       }
     }
+    no.until_ordered = code == errc::quarantined && by_->options_.strict;
     no.why = error(code, std::to_string(needed) + " of " + std::to_string(nodes) +
                              " servers must agree: " + merged(code, reasons_).detail());
   }

@@ -13,7 +13,7 @@
 
 namespace cremone::detail {
 
-/// What the nodes said against it, each once: "a: …; b: …" where they differ.
+/// What the nodes said against it, each once: "a and b: …; c: …". The name of a node is the first word of what it says.
 [[nodiscard]] error merged(errc code, const std::vector<error>& reasons);
 
 /// Threads: answers come on any thread. Lives until the last of them is in.

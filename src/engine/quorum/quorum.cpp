@@ -105,9 +105,10 @@ void quorum::try_acquire(const acquire_request& request, callback<void(acquire_a
     }
     return nodes_->front()->try_acquire(
         request, [self = shared_from_this(), reply = std::move(reply)](acquire_answer a) mutable {
-          const auto* no = std::get_if<rejection>(&a);
+          auto* no = std::get_if<rejection>(&a);
           if (no != nullptr && no->why == errc::quarantined && !no->holders.empty()) {
             self->saw_quarantine(0, no->holders.front().version);
+            no->until_ordered = true;
           }
           reply(std::move(a));
         });

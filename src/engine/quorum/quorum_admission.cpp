@@ -6,10 +6,12 @@
 // those that were still on their way. Where so many have forgotten that there is no such majority, the clock is all that is left,
 // or a person. One that does not answer may be one that remembers, and is waited for, though not for ever.
 #include "core/quorum.hpp"
+#include "engine/describe.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "engine/quorum/tally.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -84,10 +86,7 @@ void quorum::readmit(std::size_t node, const hold_version& version, callback<voi
     const std::size_t needed = core::majority_of(self->nodes_->size());
     admission order{.quarantine = version, .floor = others.highest, .by_clock = others.sure < needed};
     if (order.by_clock && self->options_.strict) {
-      return reply(refused{
-          error(errc::quarantined,
-                "too few servers remember which tokens were given, and amnesia=strict leaves it "
-                "to a person to go on: `cremone quarantine --end` when nobody holds a lock any more")});
+      return reply(refused{error(errc::quarantined, std::string(only_a_person))});
     }
     if (order.by_clock) {
       if (others.sure + others.silent >= needed && self->waits_for_silent(node, version)) {
@@ -109,11 +108,24 @@ void quorum::end_quarantine(callback<void(answer)> reply) {
   }
   ask_floors(std::nullopt, [self = shared_from_this(), reply = std::move(reply)](const memory& all) mutable {
     const fence_token floor = self->above_the_clock(all.highest);
-    const auto votes = std::make_shared<removing>(self->nodes_->size(), release_request{}, hold_version{},
-                                                  removing::rule::everyone, std::move(reply));
+    const std::size_t nodes = self->nodes_->size();
+    const auto open = std::make_shared<std::atomic<std::size_t>>(0);
+    const auto votes = std::make_shared<removing>(
+        nodes, release_request{}, hold_version{}, removing::rule::everyone,
+        [open, nodes, reply = std::move(reply)](answer a) mutable {
+          const error* why = reason_in(a);
+          if (why == nullptr || *open == 0) {
+            return reply(std::move(a));
+          }
+          reply(unknown{
+              error(why->code(), std::to_string(*open) + " of " + std::to_string(nodes) +
+                                     " servers give out locks now, which is no majority: " + why->detail())});
+        });
     for (const auto& node : *self->nodes_) {
-      node->admit({.quarantine = {}, .floor = floor, .by_clock = true},
-                  [votes](const answer& a) { votes->take(a); });
+      node->admit({.quarantine = {}, .floor = floor, .by_clock = true}, [votes, open](const answer& a) {
+        *open += std::holds_alternative<done>(a) ? 1U : 0U;
+        votes->take(a);
+      });
     }
   });
 }

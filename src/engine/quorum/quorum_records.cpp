@@ -2,6 +2,7 @@
 //
 // What is known of locks that live on several nodes: a holder is one whom a majority of the nodes shows.
 #include "core/quorum.hpp"
+#include "engine/describe.hpp"
 #include "engine/quorum/acquiring.hpp"
 #include "engine/quorum/quorum.hpp"
 
@@ -32,8 +33,9 @@ fence_token reached_by_majority(std::vector<fence_token> numbers, std::size_t no
   return numbers.empty() ? fence_token() : numbers[needed > silent ? needed - silent - 1 : 0];
 }
 
-/// Of the records of one lock, that which a majority of `nodes` agrees on.
-lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, std::size_t nodes) {
+/// Of the records of one lock, that which a majority of `nodes` agrees on. `untold`: of how many it is not known for whom their vote is.
+lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, std::size_t nodes,
+                   std::size_t untold) {
   lock_record out;
   out.name = name;
   struct candidate {
@@ -55,10 +57,15 @@ lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, 
   }
   out.last = reached_by_majority(std::move(last), nodes);
   for (candidate& c : candidates) {
+    c.shown.token = most_common(c.numbers);
     if (c.numbers.size() >= core::majority_of(nodes)) {
-      c.shown.token = most_common(c.numbers);
       out.holders.push_back(std::move(c.shown));
+    } else if (c.numbers.size() + untold >= core::majority_of(nodes)) {
+      out.may_hold.push_back(std::move(c.shown));
     }
+  }
+  if (!out.holders.empty()) {  // two majorities share a server
+    out.may_hold.clear();
   }
   return out;
 }
@@ -114,17 +121,20 @@ void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> 
         }
         std::vector<lock_record> seen;
         std::vector<node_vote> votes;
+        std::size_t untold = 0;
         for (std::size_t node = 0; node < said->size(); ++node) {
           const result<lock_record>& one = (*said)[node];
           votes.push_back(one && !one->votes.empty() ? one->votes.front() : node_vote{});
           votes.back().node = self->name_of(node);
           votes.back().trouble = one ? std::string() : one.error().detail();
           votes.back().avoided = self->avoided(node);
+          const bool forgot = votes.back().quarantined && !votes.back().holder;
+          untold += !one || forgot ? 1U : 0U;
           if (one) {
             seen.push_back(*one);
           }
         }
-        lock_record lock = agreed(name, seen, said->size());
+        lock_record lock = agreed(name, seen, said->size(), untold);
         lock.votes = std::move(votes);
         reply(std::move(lock));
       });
@@ -135,7 +145,7 @@ void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> 
 
 namespace {
 
-/// Of all that the nodes list, the locks that a majority shows somebody to hold, with each node's vote. `nobodys`: the votes of nodes that
+/// Of all that the nodes list, the locks that a majority shows somebody to hold, or may do so, with each node's vote. `nobodys`: the votes of nodes that
 /// have none for anybody.
 std::vector<lock_record> held_by_majorities(const std::vector<result<std::vector<lock_record>>>& said,
                                             const std::vector<node_vote>& nobodys) {
@@ -151,9 +161,12 @@ std::vector<lock_record> held_by_majorities(const std::vector<result<std::vector
       }
     }
   }
+  const auto untold = static_cast<std::size_t>(
+      std::count_if(said.begin(), said.end(), [](const result<locks>& one) { return !one; }));
   locks out;
   for (auto& [name, of_nodes] : by_name) {
-    if (auto lock = agreed(name, of_nodes.first, said.size()); !lock.holders.empty()) {
+    auto lock = agreed(name, of_nodes.first, said.size(), untold);
+    if (!lock.holders.empty() || !lock.may_hold.empty()) {
       lock.votes = std::move(of_nodes.second);
       out.push_back(std::move(lock));
     }
@@ -163,7 +176,7 @@ std::vector<lock_record> held_by_majorities(const std::vector<result<std::vector
 
 }  // namespace
 
-/// Those that are held, each by one whom a majority shows.
+/// Those that are held, each by one whom a majority shows, and those of which that cannot be told.
 void quorum::list(callback<void(result<std::vector<lock_record>>)> reply) {
   using locks = std::vector<lock_record>;
   if (alone()) {
@@ -234,20 +247,62 @@ class gathering {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view no_connection = "connection";
+
+/// A minority that is away costs nothing yet; without a majority there are no locks.
+void judge_absence(std::vector<finding>& found, std::size_t nodes) {
+  const auto away = [](const finding& f) { return f.subject == no_connection; };
+  const auto missing = static_cast<std::size_t>(std::count_if(found.begin(), found.end(), away));
+  const bool enough = nodes - missing >= core::majority_of(nodes);
+  for (finding& f : found) {
+    if (away(f)) {
+      f.verdict = enough ? verdict::warning : verdict::bad;
+      f.reason += enough ? ". The others decide without it, as long as they are a majority"
+                         : ". Too few are left to decide: " + std::to_string(core::majority_of(nodes)) +
+                               " of " + std::to_string(nodes) + " must agree";
+    }
+  }
+}
+
+/// With `strict`, where too few remember for the others to be let in again.
+void judge_memory(std::vector<quarantine_state>& servers) {
+  const auto open = std::count_if(servers.begin(), servers.end(),
+                                  [](const quarantine_state& s) { return s.reachable && !s.quarantined; });
+  if (static_cast<std::size_t>(open) >= core::majority_of(servers.size())) {
+    return;
+  }
+  for (quarantine_state& s : servers) {
+    if (s.quarantined) {
+      s.until_ordered = true;
+      s.why += "; " + std::string(only_a_person);
+    }
+  }
+}
+
+}  // namespace
+
 void quorum::examine(callback<void(result<std::vector<finding>>)> reply) {
   if (alone()) {
     return nodes_->front()->examine(std::move(reply));
   }
-  const auto all = std::make_shared<gathering<finding>>(nodes_->size(), std::move(reply));
+  const auto all = std::make_shared<gathering<finding>>(
+      nodes_->size(),
+      [nodes = nodes_->size(), reply = std::move(reply)](result<std::vector<finding>> found) mutable {
+        if (found) {
+          judge_absence(*found, nodes);
+        }
+        reply(std::move(found));
+      });
   for (std::size_t node = 0; node < nodes_->size(); ++node) {
     (*nodes_)[node]->examine([all, node, self = shared_from_this()](result<std::vector<finding>> r) {
       all->take(node, std::move(r), [&](const error& why) {
-        return finding{
-            .node = self->name_of(node),
-            .subject = "connection",
-            .verdict = verdict::bad,
-            .value = "none",
-            .reason = why.detail() + ". The others decide without it, as long as they are a majority"};
+        return finding{.node = self->name_of(node),
+                       .subject = std::string(no_connection),
+                       .verdict = verdict::warning,
+                       .value = "none",
+                       .reason = why.detail()};
       });
     });
   }
@@ -257,7 +312,14 @@ void quorum::quarantine(callback<void(result<std::vector<quarantine_state>>)> re
   if (alone() && !options_.strict) {
     return nodes_->front()->quarantine(std::move(reply));
   }
-  const auto all = std::make_shared<gathering<quarantine_state>>(nodes_->size(), std::move(reply));
+  const auto all = std::make_shared<gathering<quarantine_state>>(
+      nodes_->size(), [strict = options_.strict,
+                       reply = std::move(reply)](result<std::vector<quarantine_state>> servers) mutable {
+        if (servers && strict) {
+          judge_memory(*servers);
+        }
+        reply(std::move(servers));
+      });
   for (std::size_t node = 0; node < nodes_->size(); ++node) {
     (*nodes_)[node]->quarantine(
         [all, node, self = shared_from_this()](result<std::vector<quarantine_state>> r) {
