@@ -24,6 +24,9 @@ struct view {
       for (const hold_record& h : lock.holders) {
         holders.try_emplace({name, h.version.owner}, change{change::kind::held, name, h.owner, h.token});
       }
+      for (const hold_record& h : lock.may_hold) {  // nobody has seen it end
+        holders.try_emplace({name, h.version.owner}, change{change::kind::held, name, h.owner, h.token});
+      }
       for (const waiter_record& w : lock.waiters) {
         waiters.try_emplace({name, w.owner}, change{change::kind::waiting, name, w.who, {}});
       }

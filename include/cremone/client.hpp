@@ -76,7 +76,8 @@ class client {
   /// Takes the lock away from whoever holds it, by order of a person who knows that the holder is gone or must go.
   /// Returns how many holds were removed; *not_held* when there was none, *busy* when the lock passed to somebody else
   /// while it was looked at: the order was not meant for that one. A holder that is alive after all learns of it with
-  /// its next renewal, and its token is past: only a resource that checks tokens is safe from it.
+  /// its next renewal, and its token is past: only a resource that checks tokens is safe from it. Where several servers
+  /// vote, also from those who may hold it (lock_record::may_hold).
   [[nodiscard]] result<std::size_t> force_release(const lock_name& name) const;
 
   /// Looks whether the store is a good place for locks: its settings, its clock, its rights, its room. Takes a second

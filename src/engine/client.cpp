@@ -169,7 +169,7 @@ result<std::size_t> client::force_release(const lock_name& name) const {
   }
   if (removed == 0) {
     const auto now = inspect(name);
-    return now && !now->holders.empty()
+    return now && (!now->holders.empty() || !now->may_hold.empty())
                ? error(errc::busy,
                        "lock '" + name.str() + "' at " + store() +
                            " has passed to another holder meanwhile, and nothing was done; look who that is "

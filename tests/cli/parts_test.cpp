@@ -294,6 +294,15 @@ TEST(Changes, TellWhoCameAndWhoWent) {
   EXPECT_EQ(changes_between({}, {first}).size(), 3U);
 }
 
+TEST(Changes, DoNotTellOfAReleaseThatNobodyHasSeen) {
+  const auto first = held_lock();
+  auto then = first;
+  then.may_hold = std::move(then.holders);  // servers that voted for it cannot be asked any more
+  then.holders.clear();
+  EXPECT_TRUE(changes_between({first}, {then}).empty());
+  EXPECT_TRUE(changes_between({then}, {first}).empty());
+}
+
 TEST(Changes, LeaveOutWhatIsNotKnown) {
   const auto found = changes_between({}, {half_known_lock()});
   ASSERT_EQ(found.size(), 1U);
