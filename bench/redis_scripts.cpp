@@ -136,9 +136,9 @@ void redis_grant_script(benchmark::State& state) {
                            "30000",
                            "x",
                            "1700000000000000",
+                           who,
                            "1",
                            "-cremone:wake:0123456789abcdef",
-                           who,
                            "-"};
             },
             [](const redisReply& r) {

@@ -18,7 +18,9 @@ constexpr std::string_view lock_keys = "s:lock:";
 bool runs_script(std::span<const std::string_view> words, std::string_view keys, std::size_t size) {
   return words.size() == size && (words[0] == "EVALSHA" || words[0] == "EVAL") && words[2] == keys;
 }
-bool is_grant(std::span<const std::string_view> words) { return runs_script(words, "5", 17); }
+bool is_grant(std::span<const std::string_view> words) {
+  return runs_script(words, "5", 17) || runs_script(words, "3", 13);  // with a queue, or where several vote
+}
 bool is_removal(std::span<const std::string_view> words) { return runs_script(words, "5", 16); }
 bool is_release(std::span<const std::string_view> words) {
   constexpr std::size_t owner_size = 40;
@@ -121,7 +123,7 @@ void redis_guard::check_order(std::span<const std::string_view> words, std::stri
   }
   if (granted && place != queue.end()) {
     queue.erase(place);
-  } else if (!granted && place == queue.end() && words[13] == "1" && reply.starts_with("*4\r\n:0\r\n")) {
+  } else if (!granted && place == queue.end() && words[14] == "1" && reply.starts_with("*4\r\n:0\r\n")) {
     queue.push_back(owner);
   }
 }

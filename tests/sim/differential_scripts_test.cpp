@@ -36,9 +36,11 @@ const std::string no_master_before = "." + std::string(40, '0');
 /// One client of the layout `record` that says anything at any time.
 class record_talk {
  public:
-  record_talk(both_servers& both, std::uint64_t seed)
+  record_talk(both_servers& both, std::uint64_t seed, int voters)
       : both_(both),
         choose_(seed),
+        queues_(voters == 1),
+        usual_("n" + std::to_string(voters) + ",max_ttl=2000"),
         book_(both.run_id() + no_master_before + ".0", 0),
         other_life_(both.run_id() + no_master_before + ".1", 0) {}
 
@@ -49,32 +51,40 @@ class record_talk {
     const std::string lock = "t:lock:" + name;
     const std::string queue = "t:queue:" + name;
     const std::string wait = "t:wait:" + name;
-    switch (choose_.below(20)) {
+    switch (choose_.below(22)) {
       case 0:
       case 1:
       case 2:
       case 3:
       case 4:
       case 5:
-      case 6: return say(grant, {boot, count(), lock, queue, wait}, grant_wish());
+      case 6: return say(grant, with_queue({boot, count(), lock}, name), grant_wish());
       case 7:
       case 8:
       case 9:
-      case 10: return say(release, {boot, lock, queue, wait}, {settings(), owner(), "4000", mark()});
+      case 10:
+        return say(release, with_queue({boot, lock}, name),
+                   {settings(), owner(), "4000", choose_.once_in(3) ? "" : "t:free:1", name, mark()});
       case 11:
       case 12: return renew_some();
       case 13:
         return say(remove, {boot, count(), lock, queue, wait},
-                   {settings(), owner(), number_in(lock), "4000", choose_.once_in(3) ? "force" : "", mark()});
+                   {settings(), owner(), number_in(lock), "4000", choose_.once_in(3) ? "force" : "",
+                    "t:free:1", name, mark()});
       case 14:
       case 15:
         return say(listen, {boot, lock, queue, wait},
                    {settings(), choose_.one_of(channels), owner(), owner(), mark()});
-      case 16: return say(admit, {boot}, {settings(), choose_.once_in(3) ? "nonsense" : "", mark()});
+      case 16:
+        return say(admit, {boot},
+                   {settings(), choose_.once_in(3) ? "nonsense" : "", "0", choose_.once_in(2) ? "clock" : "",
+                    mark()});
       case 17:
         return say(look, {boot, lock, queue, wait, "t:lock:p", "t:queue:p", "t:wait:p"},
                    {settings(), choose_.once_in(2) ? "all" : "used", mark()});
       case 18: return listen_or_not();
+      case 19: return say(commit, {boot, count(), lock}, {settings(), owner(), proposal(), mark()});
+      case 20: return say(floor, {boot, "t:count:1", "t:count:2"}, {settings(), mark()});
       default: return meddle(lock, queue, wait);
     }
   }
@@ -84,12 +94,18 @@ class record_talk {
     for (std::size_t i = 0; i < redis::record_script_count; ++i) {
       both_.ask({"SCRIPT", "LOAD", std::string(book_.at(static_cast<redis::record_script>(i)).text)});
     }
-    say(redis::record_script::admit, {boot}, {usual, "", "-"});
+    say(redis::record_script::admit, {boot}, {usual_, "", "0", "", "-"});
   }
 
  private:
   static constexpr const char* boot = "t:boot";
-  static constexpr const char* usual = "n1,max_ttl=2000";
+
+  texts with_queue(texts keys, const std::string& name) const {
+    if (queues_) {
+      keys.insert(keys.end(), {"t:queue:" + name, "t:wait:" + name});
+    }
+    return keys;
+  }
 
   void say(redis::record_script which, const texts& keys, const texts& arguments) {
     const auto& book = choose_.once_in(40) ? other_life_ : book_;
@@ -98,22 +114,24 @@ class record_talk {
 
   /// Few at a time; new ones come, because who was once gone never gets a lock again.
   std::string owner() { return redis::sha1_hex(std::to_string(steps_ / 6 + choose_.below(5))); }
-  std::string settings() { return choose_.once_in(50) ? "n1,max_ttl=1" : usual; }
+  std::string settings() { return choose_.once_in(50) ? usual_ + "1" : usual_; }
   std::string mark() { return choose_.once_in(20) ? "+" : "-"; }
   std::string count() { return choose_.once_in(2) ? "t:count:1" : "t:count:2"; }
 
+  /// A clock that is not the server's.
+  std::string proposal() {
+    return std::to_string(both_.now().time_since_epoch().count() +
+                          static_cast<std::int64_t>(choose_.below(20'000'000)) - 10'000'000);
+  }
+
   texts grant_wish() {
-    const auto ours = both_.now().time_since_epoch().count() +
-                      static_cast<std::int64_t>(choose_.below(20'000'000)) - 10'000'000;
-    return {settings(),
-            owner(),
-            "2000",
-            "x",
-            std::to_string(ours),
-            choose_.once_in(3) ? "0" : "1",
-            (choose_.once_in(3) ? "-" : "") + choose_.one_of(channels),
-            "somebody\n42",
-            mark()};
+    texts wish = {settings(), owner(), "2000", "x", proposal(), "somebody\n42"};
+    if (queues_) {
+      wish.insert(wish.end(), {choose_.once_in(3) ? "0" : "1",
+                               (choose_.once_in(3) ? "-" : "") + choose_.one_of(channels)});
+    }
+    wish.push_back(mark());
+    return wish;
   }
 
   /// The version or the token of who holds it, or some other number.
@@ -153,7 +171,7 @@ class record_talk {
       case 0: both_.ask({"SET", lock, "garbage"}); break;
       case 1: both_.ask({"DEL", lock, queue, wait}); break;
       case 2: both_.ask({"DEL", boot}); break;
-      case 3: both_.ask({"SET", boot, "A other n1,max_ttl=2000 5"}); break;
+      case 3: both_.ask({"SET", boot, "A other " + usual_ + " 5"}); break;
       case 4: both_.ask({"SET", count(), "abc"}); break;
       case 5: both_.ask({"DEL", "t:count:1", "t:count:2"}); break;
       case 6: both_.ask({"HSET", lock + "x", "f", "v"}); break;
@@ -175,15 +193,17 @@ class record_talk {
   both_servers& both_;
   chooser choose_;
   std::size_t steps_ = 0;
+  bool queues_;  // one server alone; else it is one of several that vote
+  std::string usual_;
   redis::record_book book_;
   redis::record_book other_life_;  // of which the server is not
 };
 
 TEST(SimulatedRedis, RunsTheScriptsOfTheLayoutRecordAsTheRealOne) {
   both_servers both;
-  for (std::uint64_t seed = 201; seed <= 220 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 201; seed <= 230 && !::testing::Test::HasFailure(); ++seed) {
     both.start_over(seed);
-    record_talk talk(both, seed);
+    record_talk talk(both, seed, seed % 2 == 0 ? 1 : 3);
     chooser when(seed);
     talk.begin();
     for (int i = 0; i < 250; ++i) {

@@ -127,22 +127,20 @@ void record_backend::try_acquire(const acquire_request& request, callback<void(a
                                                        : static_cast<std::int64_t>(request.proposal.value()));
   const std::string who = encode_who(request.who);
   const std::string_view channel = request.join ? wakes_->channel() : "";
-  const std::array<std::string_view, 14> arguments = {boot_,
-                                                      keys.count,
-                                                      keys.lock,
-                                                      keys.queue,
-                                                      keys.wait,
-                                                      settings_,
-                                                      owner,
-                                                      ttl,
-                                                      std::string_view(&mode_letter, 1),
-                                                      proposal,
-                                                      request.join ? "1" : "0",
-                                                      channel,
-                                                      who,
-                                                      "-"};
+  std::vector<std::string_view> arguments = {boot_, keys.count, keys.lock};
+  if (queues()) {
+    arguments.insert(arguments.end(), {keys.queue, keys.wait});
+  }
+  const std::size_t key_count = arguments.size();
+  arguments.insert(arguments.end(),
+                   {settings_, owner, ttl, std::string_view(&mode_letter, 1), proposal, who});
+  if (queues()) {
+    arguments.insert(arguments.end(), {request.join ? "1" : "0", channel});
+  }
+  arguments.emplace_back("-");
   node_->run(
-      record_script::grant, arguments, 5, answer_limit(request.ttl), {.owner = number_of(request.owner)},
+      record_script::grant, arguments, key_count, answer_limit(request.ttl),
+      {.owner = number_of(request.owner)},
       [self = shared_from_this(), by = asked{request, env_->now(), !channel.starts_with('-')},
        reply = std::move(reply)](outcome o) mutable { self->judge(by, std::move(o), std::move(reply)); });
 }
@@ -245,10 +243,13 @@ void record_backend::release(const release_request& request, callback<void(answe
   const std::string owner = request.owner.hex();
   const std::string channel =
       request.quiet ? std::string() : notices_->channel_of(bucket_of(request.name.str()));
-  const std::array<std::string_view, 10> arguments = {
-      boot_, keys.lock,   keys.queue, keys.wait,          settings_,
-      owner, remembered_, channel,    request.name.str(), "-"};
-  node_->run(record_script::release, arguments, 4, longest_limit,
+  std::vector<std::string_view> arguments = {boot_, keys.lock};
+  if (queues()) {
+    arguments.insert(arguments.end(), {keys.queue, keys.wait});
+  }
+  const std::size_t key_count = arguments.size();
+  arguments.insert(arguments.end(), {settings_, owner, remembered_, channel, request.name.str(), "-"});
+  node_->run(record_script::release, arguments, key_count, longest_limit,
              {.owner = number_of(request.owner), .ends = true, .reserved = true},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
                reply(self->judge_removal(record_script::release, sent, std::move(o)));

@@ -70,6 +70,8 @@ class record_backend final : public backend, public std::enable_shared_from_this
     std::string queue;
     std::string wait;
   };
+  /// Where several servers vote there is no queue, and nothing of it is sent along.
+  [[nodiscard]] bool queues() const noexcept { return node_->settings().voters == 1; }
   [[nodiscard]] lock_keys keys_of(const lock_name& name) const;
   [[nodiscard]] std::string lock_key(const lock_name& name) const { return locks_ + name.str(); }
   [[nodiscard]] std::string count_key(const lock_name& name) const;

@@ -5,7 +5,9 @@
 #include "backends/redis/digest.hpp"
 #include "backends/redis/record_lua.hpp"
 
+#include <array>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace cremone::redis {
@@ -32,12 +34,16 @@ constexpr std::array<part, record_script_count> record_parts = {{{"grant", recor
                                                                  {"commit", record_lua::commit},
                                                                  {"floor", record_lua::floor}}};
 
-/// Functions of Lua cost time when they are made, so that a script makes those about the queue where it cannot do without.
-std::string with_queue(std::string_view script) {
-  static constexpr std::string_view mark = "-- include queue\n";
+/// Functions of Lua cost time when they are made, so that a script makes those that it does not always need where it cannot do
+/// without.
+std::string with_parts(std::string_view script) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 2> parts = {
+      {{"-- include functions\n", record_lua::functions}, {"-- include queue\n", record_lua::queue}}};
   std::string text(script);
-  if (const auto at = text.find(mark); at != std::string::npos) {
-    text.replace(at, mark.size(), record_lua::queue);
+  for (const auto& [mark, part] : parts) {
+    if (const auto at = text.find(mark); at != std::string::npos) {
+      text.replace(at, mark.size(), part);
+    }
   }
   return text;
 }
@@ -65,7 +71,7 @@ record_book::record_book(std::string run, int db) : run_(std::move(run)), db_(st
   const std::string beginning = "local life, db = '" + life() + "', '" + db_ + "'\n" + record_lua::common;
   for (std::size_t i = 0; i < record_parts.size(); ++i) {
     texts_[i] = record_parts[i].when_full ? "#!lua flags=allow-oom\n" : "";
-    texts_[i] += beginning + with_queue(record_parts[i].text);
+    texts_[i] += beginning + with_parts(record_parts[i].text);
     scripts_[i] = made(record_parts[i].name, texts_[i]);
   }
 }

@@ -5,6 +5,8 @@
 -- ARGV[3] no token at or below this is given, ARGV[4] 'clock' when it must also be above the clock
 -- Returns {1, time} it gives out locks, {'Q', time, marker} another quarantine has begun, {'X', …}, {'R', time}
 
+-- include functions
+
 local open = admitted(redis.call('GET', KEYS[1]))
 local no = (not open or came_along) and doubt(open)
 if not no then

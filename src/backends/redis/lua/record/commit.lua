@@ -6,6 +6,8 @@
 -- Returns {1, time, token} the vote is this owner's, and the number that it has now, {0, time} it is not its any more,
 --         {'Q', …}, {'X', …}, {'R', …} see doubt()
 
+-- include functions
+
 local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
 local floor = admitted(got[1])
 local no = (not floor or came_along) and doubt(floor)

@@ -3,6 +3,8 @@
 -- KEYS    after the marker: the counters of all buckets
 -- Returns {1, time, number}, {'Q', …} it may have forgotten itself; its number is in the fourth place then, {'X', …}, {'R', …}
 
+-- include functions
+
 local open = admitted(redis.call('GET', KEYS[1]))
 local no = (not open or came_along) and doubt(open)
 if no and no[1] ~= 'Q' then

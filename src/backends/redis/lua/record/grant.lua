@@ -1,8 +1,8 @@
 -- Takes the lock if it is free and nobody who waits is before us; else says who holds it, and our place if we wait.
 --
--- KEYS[2] the bucket's counter, KEYS[3] the lock, KEYS[4] the queue, KEYS[5] those who wait
+-- KEYS[2] the bucket's counter, KEYS[3] the lock; KEYS[4] the queue, KEYS[5] those who wait, where there is a queue
 -- ARGV[2] our owner id, 40 digits, ARGV[3] ttl in ms, ARGV[4] mode, ARGV[5] our clock, as a proposal for the token,
--- ARGV[6] '1' to wait when refused, ARGV[7] the channel on which we hear of our turn, ARGV[8] who we are
+-- ARGV[6] who we are; where there is a queue: ARGV[7] '1' to wait when refused, ARGV[8] the channel on which we hear of our turn
 -- Returns {1, time, token, ticket}    granted; where several servers vote: this one's vote, and the number that it gave
 --         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
 --         {0, time, place, hold}      not now; place -1 when we do not wait; no hold: it is kept for those before us
@@ -10,6 +10,35 @@
 --         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see doubt()
 
 local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+local owner = ARGV[2]
+
+-- The usual case: the marker is as it should be, the lock is free, nobody waits, and the number proposed, or the clock's, is
+-- above all that was given. Does what all that follows would do; where anything is not quite so, that decides.
+local wanted = 'A ' .. life .. ' ' .. ARGV[1] .. ' '
+if got[1] and got[2] and not came_along and string.find(got[1], wanted, 1, true) == 1 then
+  local record = got[3]
+  if not record then  -- nothing is known of it, or what stands there is no string
+    record = redis.call('EXISTS', KEYS[3]) == 0 and '1 0 0000000000000000 0000000000000000 0000000000000000  \n' or ''
+  end
+  local free = plain(record) and string.find(record, '\n', 56, true) == #record
+    and not string.find(record, string.sub(owner, 1, 16), 56, true)
+  local floor, counter, c = tonumber(string.sub(got[1], #wanted + 1)), tonumber(got[2]), tonumber(string.sub(record, 5, 20))
+  local number, ticket = tonumber(ARGV[5]), string.sub(record, 22, 37)
+  if alone then
+    number = math.max(number, now)
+    free = free and tonumber(ticket) < now
+    ticket = now_text
+  end
+  if free and floor and counter and number > math.max(floor, counter, c) and number <= math.min(highest, now + 10000000) then
+    local token = number == now and now_text or string.format('%016d', number)
+    redis.call('MSET', KEYS[2], token, KEYS[3], '1 0 ' .. token .. ' ' .. ticket .. string.sub(record, 38) ..
+      owner .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. token .. '\n' .. ARGV[6])
+    return {1, now_text, token, alone and ticket or '0000000000000000'}
+  end
+end
+
+-- include functions
+
 local floor = admitted(got[1])
 if not floor or came_along then
   local no = doubt(floor)
@@ -25,7 +54,6 @@ if not lock then
   return not_ours(KEYS[3])
 end
 
-local owner = ARGV[2]
 if buried(lock, owner) then
   return {'D', now_text}
 end
@@ -58,7 +86,7 @@ local function give(ticket)
   else
     lock.c = text(number_above(last, tonumber(ARGV[5]), true))
   end
-  lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[8]
+  lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[6]
   redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
   return {1, now_text, lock.c, text(ticket)}
 end
@@ -126,7 +154,7 @@ if not holder and ahead <= 0 then
   end
   return answer
 end
-if ARGV[6] ~= '1' then
+if ARGV[7] ~= '1' then
   return {0, now_text, -1, lock.hold}
 end
 
@@ -146,7 +174,7 @@ if fresh then  -- two of those who were passed over are looked at for each who c
   ticket = math.max(tonumber(lock.ticket) + 1, now)
 end
 redis.call('HSET', KEYS[5], owner,
-  text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[7] .. ' ' .. ARGV[4] .. '\n' .. ARGV[8])
+  text(ticket) .. ' ' .. text(now + waiter_lease) .. ' ' .. ARGV[8] .. ' ' .. ARGV[4] .. '\n' .. ARGV[6])
 if fresh then
   redis.call('ZADD', KEYS[4], text(ticket), owner)
   lock.ticket = text(ticket)

@@ -4,6 +4,8 @@
 -- ARGV[2] the client's channel, then the owners
 -- Returns {1, time}, {'R', time}
 
+-- include functions
+
 local no = came_along and doubt(true)
 if no then
   return no

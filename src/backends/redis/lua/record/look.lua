@@ -5,6 +5,8 @@
 -- Returns {time, marker, number, record, waiters, ...}: the number is that of the lock among those asked for; waiters is a list of
 --         owner, entry, owner, entry, … in the order of their tickets
 
+-- include functions
+
 -- include queue
 
 local answer = {now_text, redis.call('GET', KEYS[1]) or ''}

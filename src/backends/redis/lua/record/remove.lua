@@ -7,6 +7,8 @@
 -- ARGV[6] and ARGV[7] as ARGV[4] and ARGV[5] of release
 -- Returns {1, time} removed, {0, time} there is no such hold, {'Q', …}, {'X', …}, {'R', …} see doubt()
 
+-- include functions
+
 local floor = admitted(redis.call('GET', KEYS[1]))
 local no = (not floor or came_along) and doubt(floor)
 if no and not (no[1] == 'Q' and ARGV[5] == 'force') then

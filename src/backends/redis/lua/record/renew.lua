@@ -13,6 +13,8 @@
 -- Returns {answers, time}, answers one digit for each: 1 renewed, 0 not this owner's any more, 2 what stands there is no lock;
 --         {'X', time, settings}, {'R', time}
 
+-- include functions
+
 local floor = admitted(redis.call('GET', KEYS[1]))
 local no = (not floor or came_along) and doubt(floor)
 if no and (no[1] ~= 'Q' or not alone) then
