@@ -145,6 +145,44 @@ TEST_F(RedisNode, DoesNotAskAgainWhatAnotherRequestHasLearnt) {
   EXPECT_THAT(sent, Not(HasSubstr("INFO\r\n")));
 }
 
+TEST_F(RedisNode, SendsTheTextOfAReleaseAlongAfterAGrantThatWasNotKnown) {
+  learn(first_life);
+  const auto granted = run(record_script::grant);
+  not_known();
+  tell_life(first_life);
+  fine();
+  ASSERT_TRUE(granted->done());
+  (void)wire().take_sent();
+
+  const auto first = run(record_script::release);
+  const std::string sent = wire().take_sent();
+  EXPECT_THAT(sent, HasSubstr(text_of(first_life))) << "sent twice it would come behind the next grant";
+  EXPECT_TRUE(sent.ends_with("$1\r\n+\r\n"));
+  const auto second = run(record_script::release);
+  EXPECT_THAT(wire().take_sent(), HasSubstr(sha_of(first_life, record_script::release)));
+  fine();
+  fine();
+  EXPECT_TRUE(first->done());
+  EXPECT_TRUE(second->done());
+}
+
+TEST_F(RedisNode, AsksAgainWhenTheReleaseThatItsTextWentAlongWithIsOfAnotherLife) {
+  learn(first_life);
+  const auto granted = run(record_script::grant);
+  not_known();
+  tell_life(first_life);
+  fine();
+  ASSERT_TRUE(granted->done());
+  const auto released = run(record_script::release);
+  (void)wire().take_sent();
+  of_another_life();
+  EXPECT_THAT(wire().take_sent(), HasSubstr("INFO"));
+  tell_life(second_life);
+  EXPECT_THAT(wire().take_sent(), HasSubstr(text_of(second_life)));
+  fine();
+  EXPECT_TRUE(released->done());
+}
+
 TEST_F(RedisNode, AsksAgainWhenTheScriptSaysThatItIsOfAnotherLife) {
   learn(first_life);
   const auto a = run();

@@ -87,7 +87,11 @@ node::node(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings
 
 void node::run(const script& s, std::span<const std::string_view> arguments, std::size_t keys,
                std::chrono::milliseconds limit, order_tag tag, callback<void(outcome)> answer) {
-  line_->send(script_command("EVALSHA", s.sha, arguments, keys), limit, tag,
+  std::string command = script_command("EVALSHA", s.sha, arguments, keys);
+  if (&s == &scripts().release && release_unknown_.exchange(false)) {
+    command = with_text(command, s);
+  }
+  line_->send(std::move(command), limit, tag,
               [self = shared_from_this(), &s, tag, answer = std::move(answer)](response r) mutable {
                 const bool not_known =
                     r.what == fate::answered && r.got.is(reply::kind::error) && is_noscript(r.got.text);
@@ -115,6 +119,7 @@ void node::start() {
     const auto self = weak.lock();
     if (self && why == nullptr) {
       self->ask_about();  // it may be another server, or have changed
+      self->release_unknown_ = self->to_.layout == layout::classic;  // here the text is short
     }
     if (self && self->tell_) {
       self->tell_(why);
@@ -176,6 +181,13 @@ void node::run(record_script which, std::span<const std::string_view> arguments,
   const auto l = std::make_shared<living>(living{which, tag, book(), 0, std::move(answer)});
   std::string command = script_command("EVALSHA", l->book->at(which).sha, arguments, keys);
   if (!l->book->run().empty()) {
+    if (which == record_script::release && release_unknown_.exchange(false)) {
+      return line_->send(with_text_and_sign(command, l->book->at(which)), limit, tag,
+                         [self = shared_from_this(), l, asked = command](response r) {
+                           r.asked = asked;
+                           self->take(l, std::move(r));
+                         });
+    }
     return line_->send(std::move(command), limit, tag,
                        [self = shared_from_this(), l](response r) { self->take(l, std::move(r)); });
   }
@@ -218,6 +230,9 @@ void node::take(const std::shared_ptr<living>& l, response&& r) {
           failure{{errc::outcome_unknown, server() + " may have forgotten while this was under way"}, false});
     }
     return finish(std::move(l->answer), std::move(r));
+  }
+  if (l->which == record_script::grant) {
+    release_unknown_ = true;  // who does not know the one does not know the other
   }
   if (const auto known = book(); known != l->book) {  // somebody has asked meanwhile
     l->book = known;

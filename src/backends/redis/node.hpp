@@ -13,6 +13,7 @@
 #include <cremone/callback.hpp>
 #include <cremone/result.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -124,6 +125,10 @@ class node : public std::enable_shared_from_this<node> {
   const std::shared_ptr<pipeline> line_;
   callback<void(const error*)> tell_;
   callback<void(const server_facts&)> facts_;
+
+  /// The server may not know the text of `release`, which goes along with the next one then: a release that has to be sent
+  /// twice would come behind the next request for the same lock, which would find it held and wait.
+  std::atomic<bool> release_unknown_ = false;
 
   std::mutex mutex_;
   std::shared_ptr<const record_book> book_;  // of the life known last; made when first needed
