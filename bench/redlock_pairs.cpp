@@ -90,6 +90,18 @@ void compare_bills(benchmark::State& state, const redlock_servers& servers,
   state.counters["raw_servers_us"] = raw_bill.servers_us();
 }
 
+/// The same against one raw thread, which is the other way to read "the sequential loop": not how much of the servers each
+/// takes, but what a program gains that asked them one after the other before.
+void compare_to_one(benchmark::State& state, const redlock_servers& servers) {
+  constexpr int rounds = 3;
+  std::vector<double> rates;
+  for (int i = 0; i < rounds; ++i) {
+    rates.push_back(raw_pairs(servers, 1).per_second);
+  }
+  state.counters["raw_one/s"] = median(rates);
+  state.counters["ratio_to_one"] = state.counters["pairs/s"] / median(rates);
+}
+
 /// The share of acquisitions for which the servers gave the same token at once. The layout `classic` has none.
 void count_rounds(benchmark::State& state, const client& locks) {
   const vote_statistics votes = locks.statistics();
@@ -115,6 +127,9 @@ void redlock_pairs(benchmark::State& state, const char* layout) {
     compare_bills(
         state, servers, [&] { return cremone_pairs(locks, threads); },
         [&] { return raw_pairs(servers, threads); });
+    if (threads > 1) {
+      compare_to_one(state, servers);
+    }
     if (std::string_view(layout) == "record") {
       count_rounds(state, locks);
     }
@@ -134,6 +149,7 @@ void redlock_async(benchmark::State& state, const char* layout) {
     flight all(locks, chains);
     compare_bills(
         state, servers, [&] { return all.fly(); }, [&] { return raw_pairs(servers, chains); });
+    compare_to_one(state, servers);
     if (std::string_view(layout) == "record") {
       count_rounds(state, locks);
     }
