@@ -272,6 +272,25 @@ TEST_F(QuorumOf, FiveWaitsForThoseWhoAreSilentOnlyForAMomentWhenItIsToEnd) {
   EXPECT_TRUE(settled);
 }
 
+TEST_F(QuorumOf, FiveWaitsForAllThatAnswerWhenItIsToEnd) {
+  make(5);
+  ask();
+  for (std::size_t node = 0; node < 5; ++node) {
+    say(node, grant{});
+  }
+  const release_request request{"lock", request_.owner};
+  all_->release(request, [](const answer&) {});
+  bool settled = false;
+  all_->settle([&] { settled = true; });
+  for (std::size_t node = 0; node < 5; ++node) {
+    env_->advance(100ms);
+    EXPECT_FALSE(settled) << "server " << node << " may have to be sent more";
+    nodes_[node]->answer(nodes_[node]->calls(store_call::kind::release).at(0).index, answer(done{}));
+    env_->run_all();
+  }
+  EXPECT_TRUE(settled);
+}
+
 TEST(QuorumReasons, AreSaidOnceWithAllTheServersThatGiveThem) {
   const auto said = [](const std::vector<std::string>& details) {
     std::vector<error> reasons;

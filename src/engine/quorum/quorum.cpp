@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds most_ahead{9};
 
 /// Two round trips on any network that is of use.
-constexpr std::chrono::milliseconds longest_settling{200};
+constexpr std::chrono::milliseconds moment_for_the_silent{200};
 
 }  // namespace
 
@@ -28,6 +28,7 @@ quorum::quorum(std::shared_ptr<env> e, std::vector<std::shared_ptr<backend>> nod
       nodes_(std::make_shared<const std::vector<std::shared_ptr<backend>>>(std::move(nodes))),
       options_(std::move(options)),
       tokens_(nodes_->front()->describe().quarantines),
+      traffic_(nodes_->size()),
       health_(nodes_->size()),
       quarantines_(nodes_->size()),
       waits_(nodes_->size()) {
@@ -65,6 +66,7 @@ bool quorum::avoided(std::size_t node) {
 void quorum::heard_from(std::size_t node, bool answered, instant now) {
   const std::lock_guard lock(mutex_);
   answered ? health_[node].good() : health_[node].bad(now);
+  traffic_[node].heard = traffic_[node].heard || answered;
 }
 
 void quorum::saw_quarantine(std::size_t node, const hold_version& version) {
@@ -271,53 +273,55 @@ void quorum::release_at(std::size_t node, const release_request& request,
                         callback<void(const answer&)> reply) {
   {
     const std::lock_guard lock(mutex_);
-    ++releases_;
+    ++traffic_[node].releases;
   }
-  (*nodes_)[node]->release(request,
-                           [self = shared_from_this(), reply = std::move(reply)](const answer& a) mutable {
-                             reply(a);
-                             self->one_release_less();
-                           });
+  (*nodes_)[node]->release(
+      request, [self = shared_from_this(), node, reply = std::move(reply)](const answer& a) mutable {
+        reply(a);
+        self->released_at(node);
+      });
 }
 
-void quorum::one_release_less() {
-  std::vector<callback<void()>> settled;
+void quorum::released_at(std::size_t node) {
   {
     const std::lock_guard lock(mutex_);
-    if (--releases_ == 0) {
-      settled.swap(settled_);
-    }
+    --traffic_[node].releases;
   }
-  for (auto& done : settled) {
-    done();
-  }
+  settle_now_perhaps(false);
 }
 
-/// What is on its way is with the kernel, nearly always; only where a server did not know a script is there more to send. So who answers
-/// at all is waited for, and who is silent is not.
+/// What is on its way is with the kernel, nearly always; only where a server did not know a script is there more to send. So who has
+/// answered before is waited for, and who has been silent all the time only for a moment.
 void quorum::settle(callback<void()> done) {
   {
     const std::lock_guard lock(mutex_);
-    if (releases_ > 0) {
-      settled_.push_back(std::move(done));
-      if (!settling_) {
-        settling_ = env_->make_timer([weak = weak_from_this()] {
-          if (const auto self = weak.lock()) {
-            self->give_up_on_the_silent();
-          }
-        });
-      }
-      settling_->arm(env_->now() + longest_settling);
-      return;
-    }
+    settled_.push_back(std::move(done));
   }
-  done();
+  settle_now_perhaps(false);
+  const std::lock_guard lock(mutex_);
+  if (settled_.empty()) {
+    return;
+  }
+  if (!settling_) {
+    settling_ = env_->make_timer([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->settle_now_perhaps(true);
+      }
+    });
+  }
+  settling_->arm(env_->now() + moment_for_the_silent);
 }
 
-void quorum::give_up_on_the_silent() {
+void quorum::settle_now_perhaps(bool without_the_silent) {
   std::vector<callback<void()>> settled;
   {
     const std::lock_guard lock(mutex_);
+    patient_ = patient_ && !without_the_silent;
+    const bool busy = std::any_of(traffic_.begin(), traffic_.end(),
+                                  [&](const traffic& t) { return t.releases > 0 && (t.heard || patient_); });
+    if (busy) {
+      return;
+    }
     settled.swap(settled_);
   }
   for (auto& done : settled) {

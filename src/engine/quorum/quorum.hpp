@@ -75,8 +75,8 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   [[nodiscard]] bool avoided(std::size_t node);
   void heard_from(std::size_t node, bool answered, instant now);
 
-  void one_release_less();
-  void give_up_on_the_silent();
+  void released_at(std::size_t node);
+  void settle_now_perhaps(bool without_the_silent);
 
   /// A release to one node, which is answered or not long after others have decided.
   void release_at(std::size_t node, const release_request& request, callback<void(const answer&)> reply);
@@ -116,9 +116,14 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   std::atomic<std::uint64_t> in_one_round_ = 0;
 
   std::mutex mutex_;
-  std::size_t releases_ = 0;  // on their way to a node
+  struct traffic {
+    std::size_t releases = 0;  // on their way
+    bool heard = false;        // it has answered once
+  };
+  std::vector<traffic> traffic_;  // with each node
   std::vector<callback<void()>> settled_;
   std::unique_ptr<timer> settling_;
+  bool patient_ = true;  // who is to end waits for all; else only for those that answer at all
   std::vector<core::breaker> health_;
   std::vector<hold_version> quarantines_;  // the last that each node was seen in
   struct wait {
