@@ -58,9 +58,10 @@ void ring_judge::let_in(int node, const admission& how, const keyspace& keys) {
     const std::uint64_t known =
         std::max(how.floor, last == nullptr ? 0 : whole_number<std::uint64_t>(*last).value_or(0));
     if (known < number) {
-      facts_.violated(violation_kind::token, name + " votes again and knows of no token above " +
-                                                 std::to_string(known) + ", though it helped to give " +
-                                                 std::to_string(number) + " of '" + lock + "'");
+      std::string what = name + " votes again and knows of no token above " + std::to_string(known);
+      what += ", though it helped to give " + std::to_string(number) + " of '";
+      what += lock + "'";
+      facts_.violated(violation_kind::token, std::move(what));
       return;
     }
   }
