@@ -243,7 +243,7 @@ TEST_F(QuorumOf, FiveCallsALeaseLostThoughOneWasNotAsked) {
 TEST_F(QuorumOf, FiveHasEvictedWhenThatIsCertainThoughOneIsSilent) {
   make(5);
   std::string said;
-  const hold_version version{fresh_owner(), 7};
+  const hold_version version{fresh_owner(), 7, 1};
   all_->evict("lock", version, [&](const answer& a) { said = shown(a); });
   const auto say = [&](std::size_t node, answer what) {
     nodes_[node]->answer(nodes_[node]->calls(store_call::kind::evict).at(0).index, std::move(what));

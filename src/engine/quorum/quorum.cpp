@@ -336,8 +336,10 @@ void quorum::evict(const lock_name& name, const hold_version& version, callback<
   if (const auto node = quarantined_as(version)) {
     return readmit(*node, version, std::move(reply));
   }
+  // Where versions name the life of a server, one server has this one, and nobody waits for those that do not.
+  const auto by = version.life != 0 ? removing::rule::first : removing::rule::any;
   const auto all = std::make_shared<removing>(nodes_->size(), release_request{name, version.owner}, version,
-                                              removing::rule::first, std::move(reply));
+                                              by, std::move(reply));
   for (const auto& node : *nodes_) {
     node->evict(all->request.name, all->version, [all](const answer& a) { all->take(a); });
   }
