@@ -32,8 +32,8 @@ struct quorum_options {
 
 /// Threads: as the seam says. Answers as soon as the majority is certain; what stragglers say later goes nowhere.
 ///
-/// An acquire that fails is released on every node, behind the request that went there, so that a minority's votes do
-/// not stand in the way until they expire. With one node there is no minority, and the answer is passed on as it is.
+/// An acquire that fails is released on every node that may have voted for it, behind the request that went there, so that a
+/// minority's votes do not stand in the way until they expire; in the published layout on every node, as it says there. With one node there is no minority, and the answer is passed on as it is.
 ///
 /// A node that is silent is not waited for once a majority has answered, and after a few times not asked but now and then
 /// (core::breaker). A node in quarantine is let in again by evict() of the hold that stands for it, with a floor for its tokens
