@@ -8,6 +8,12 @@ set(cremone_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cremone)
 install(TARGETS cremone EXPORT cremone-targets)
 install(DIRECTORY include/cremone TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT cremone-targets NAMESPACE cremone:: DESTINATION ${cremone_package_dir})
+foreach(component IN LISTS cremone_components)
+  if(TARGET cremone_${component})  # a library of its own
+    install(TARGETS cremone_${component} EXPORT cremone-${component}-targets)
+    install(EXPORT cremone-${component}-targets NAMESPACE cremone:: DESTINATION ${cremone_package_dir})
+  endif()
+endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 list(JOIN cremone_components ", " cremone_components_text)

@@ -19,7 +19,8 @@ namespace cremone {
 
 /// Everything that can go wrong, once. Each maps to a `std::errc` condition (see result.cpp, the one table).
 enum class errc : std::uint8_t {
-  busy = 1,          ///< Somebody else holds the lock, and the caller asked not to wait.
+  busy =
+      1,  ///< Somebody else holds the lock, and the caller asked not to wait; or is at a fenced resource: try again.
   timed_out,         ///< The wait that the caller allowed is over.
   cancelled,         ///< The caller's stop token, or closing the client, ended the call.
   lost,              ///< This lease is over: its validity ran out or the store gave the lock away.

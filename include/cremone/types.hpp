@@ -99,6 +99,23 @@ class fence_token {
   std::uint64_t value_ = 0;
 };
 
+/// The number of a shared holding. It is no `fence_token`: who only reads may not write, and a guarded write that is given one
+/// does not compile.
+class read_token {
+ public:
+  constexpr read_token() = default;
+  explicit constexpr read_token(std::uint64_t value) noexcept : value_(value) {}
+
+  [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
+
+  friend bool operator==(const read_token&, const read_token&) = default;
+  friend auto operator<=>(const read_token&, const read_token&) = default;
+  friend std::ostream& operator<<(std::ostream& out, read_token token);  ///< the number
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
 /// How a lock is held. Every request and every record carries it; which modes a store knows is among its traits.
 enum class mode : std::uint8_t {
   exclusive,  ///< alone

@@ -26,6 +26,8 @@ std::ostream& operator<<(std::ostream& out, const owner_id& owner) { return out 
 
 std::ostream& operator<<(std::ostream& out, fence_token token) { return out << token.value_; }
 
+std::ostream& operator<<(std::ostream& out, read_token token) { return out << token.value_; }
+
 std::string_view to_string(mode m) noexcept {
   switch (m) {
     case mode::exclusive: return "exclusive";

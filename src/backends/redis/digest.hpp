@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-1, as Redis names scripts by it, and the bucket of a name. Not for secrets.
+// The bucket of a name, by its SHA-1.
 #pragma once
 
-#include <cremone/types.hpp>
+#include "base/sha1.hpp"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace cremone::redis {
 
-[[nodiscard]] owner_id::bytes sha1(std::string_view text) noexcept;
-[[nodiscard]] std::string sha1_hex(std::string_view text);
+using cremone::sha1_hex;
 
 /// Names share counters and channels by buckets, so that no name leaves a key behind and their number is bounded. More
 /// buckets mean more fields, fewer mean tokens that grow by others' acquisitions; 1,024 fields are some 40 kB.

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Fenced writes into what people write to. The rule, the file and what all databases share are in the library itself and need nothing; each database is a
+# component and a small library of its own, so that who fences SQLite does not link libpq.
+
+# cremone_fence(NAME HEADER LIBRARY PC): component fence_NAME, from src/fence/NAME.cpp, on a C library that has this header, this
+# name for the linker and this one for pkg-config.
+function(cremone_fence name header library pc)
+  string(TOUPPER ${name} upper)
+  find_path(CREMONE_FENCE_${upper}_INCLUDE ${header} PATH_SUFFIXES postgresql mariadb REQUIRED)
+  find_library(CREMONE_FENCE_${upper}_LIBRARY ${library} REQUIRED)
+  set(target cremone_fence_${name})
+  add_library(${target} src/fence/${name}.cpp)
+  add_library(cremone::fence_${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME fence_${name} POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION} SOVERSION 0 CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
+  target_include_directories(${target} PRIVATE src)
+  target_include_directories(${target} SYSTEM PRIVATE ${CREMONE_FENCE_${upper}_INCLUDE})
+  target_link_libraries(${target} PUBLIC cremone PRIVATE ${library} $<BUILD_INTERFACE:cremone_warnings>)
+  list(APPEND cremone_components fence_${name})
+  set(cremone_components ${cremone_components} PARENT_SCOPE)
+  set(cremone_fence_${name}_pc ${pc} PARENT_SCOPE)
+endfunction()
+
+if(CREMONE_SQLITE)
+  cremone_fence(sqlite sqlite3.h sqlite3 sqlite3)
+endif()
+if(CREMONE_POSTGRES)
+  cremone_fence(postgres libpq-fe.h pq libpq)
+endif()
+if(CREMONE_MARIADB)
+  cremone_fence(mariadb mysql.h mariadb libmariadb)
+endif()
+if(CREMONE_REDIS)
+  cremone_fence(redis hiredis/hiredis.h hiredis hiredis)
+  file(GLOB cremone_fence_lua CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/fence/lua/*.lua)
+  cremone_embed(cremone_fence_redis fence/fence_lua.hpp cremone::fence::lua ${cremone_fence_lua})
+endif()
