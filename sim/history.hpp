@@ -69,7 +69,9 @@ class history {
   void finish();
 
   [[nodiscard]] schedule_result& result() noexcept { return result_; }
-  [[nodiscard]] resource& of(const lock_name& name) { return resources_[name.str()]; }
+  [[nodiscard]] resource& of(const lock_name& name) {
+    return resources_.try_emplace(name.str(), result_.seed).first->second;
+  }
 
  private:
   struct holding {

@@ -10,6 +10,15 @@
 
 namespace cremone::sim {
 
+namespace {
+
+std::string misjudged(const std::string& who, const lock_name& name, std::uint64_t token, bool passed) {
+  return who + " came to '" + name.str() + "' with token " + std::to_string(token) +
+         (passed ? ", and was let pass after a higher one" : ", the highest so far, and was refused");
+}
+
+}  // namespace
+
 worker::worker(world& time, const plan& what, history& facts, const trace& told, std::shared_ptr<process> on,
                std::weak_ptr<detail::engine> by, dice noise, int acquisitions, std::string who)
     : world_(time),
@@ -170,6 +179,9 @@ void worker::read() {
       return;
     }
     const resource::seen seen = self->facts_.of(name).read(token);
+    if (seen.misjudged) {
+      self->facts_.violated(violation_kind::fence, misjudged(self->who_, name, token, seen.allowed));
+    }
     self->process_->thread().deliver_at(self->world_.now() + self->travel(), [weak, seen] {
       if (const auto here = weak.lock(); here && !here->over_) {
         here->seen_ = seen;
@@ -215,6 +227,9 @@ void worker::send() {
                (o.accepted ? "takes" : "REFUSES") + std::string(" a write of ") + who + " to '" + name.str() +
                    "' with token " + std::to_string(token) +
                    (o.lost_another_unfenced ? "; without a fence it undoes another's" : ""));
+    }
+    if (o.misjudged) {
+      facts.violated(violation_kind::fence, misjudged(who, name, token, o.accepted));
     }
     if (o.lost_another) {
       facts.violated(violation_kind::fence, "the write of " + who + " to '" + name.str() + "' with token " +

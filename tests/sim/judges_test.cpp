@@ -142,7 +142,7 @@ TEST_F(Judges, NoticeThatTheGuardHasSeenNothing) {
 }
 
 TEST(Resource, LosesNothingThatItAcceptedWithAFence) {
-  resource r;
+  resource r(1);
   const auto old = r.read(1);
   const auto fresh = r.read(2);
   const auto second = r.write(2, fresh);
@@ -154,11 +154,27 @@ TEST(Resource, LosesNothingThatItAcceptedWithAFence) {
 }
 
 TEST(Resource, ShowsTwoHoldersOfOneToken) {
-  resource r;
+  resource r(1);
   const auto one = r.read(3);
   const auto other = r.read(3);
   EXPECT_FALSE(r.write(3, one).lost_another);
   EXPECT_TRUE(r.write(3, other).lost_another);
+}
+
+TEST(Resource, KnowsAfterARestartWhatItHadSeen) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {  // in each it restarts at other moments
+    resource r(seed);
+    for (std::uint64_t token = 1; token <= 20; ++token) {
+      const auto mine = r.read(token);
+      EXPECT_FALSE(mine.misjudged);
+      const auto written = r.write(token, mine);
+      EXPECT_TRUE(written.accepted);
+      EXPECT_FALSE(written.misjudged);
+      const auto late = r.write(token - 1, mine);
+      EXPECT_FALSE(late.accepted) << "seed " << seed << ", token " << token;
+      EXPECT_FALSE(late.misjudged);
+    }
+  }
 }
 
 /// A server in which the keys are what the test says.
