@@ -22,7 +22,7 @@ namespace cremone::fence {
 /// when nobody has written since. *stale_token* if not; *misconfigured* when no transaction is open, or the database has no locks in it.
 ///
 ///     // BEGIN IMMEDIATE; …
-///     if (auto still = cremone::fence::check_lock(database, lease.name(), lease.token()); !still) rollback(still.error());
+///     if (auto still = cremone::fence::check_lock(database, lease.name(), lease.token()); !still) roll_back(still.error());
 [[nodiscard]] result<void> check_lock(sqlite3* database, const lock_name& lock, fence_token token);
 
 }  // namespace cremone::fence

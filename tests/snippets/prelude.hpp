@@ -6,6 +6,11 @@
 
 #include <cremone/async.hpp>
 #include <cremone/cremone.hpp>
+#include <cremone/fence_mariadb.hpp>
+#include <cremone/fence_postgres.hpp>
+#include <cremone/fence_redis.hpp>
+#include <cremone/fence_sqlite.hpp>
+#include <cremone/fenced_file.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,9 +22,22 @@
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
+/// The user's connection to whatever the example is about.
+struct some_connection {
+  operator sqlite3*() const;
+  operator pg_conn*() const;
+  operator st_mysql*() const;
+  operator redisContext*() const;
+};
+
 extern cremone::client& locks;
+extern cremone::lease& lease;
+extern some_connection connection;
+extern some_connection database;
 bool more_to_do();
 void post_entry(cremone::fence_token token);
+cremone::result<void> post_entries(sqlite3* into);
+void roll_back(const cremone::error& why);
 void report(const std::string& message);
 void use(cremone::lease& lease);
 void work(cremone::fence_token token, std::stop_token stop);
