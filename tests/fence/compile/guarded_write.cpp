@@ -24,13 +24,16 @@
 #define TOKEN lease.token(),
 #endif
 
-bool guarded_writes(const cremone::lease& lease, cremone::fence::sql_gate& gate, cremone::fence::redis_gate& cache,
-                    const cremone::fenced_file& file, const cremone::fence::sql_row& row,
-                    std::span<const cremone::fence::sql_column> set, std::span<const std::string> keys) {
+bool guarded_writes(const cremone::lease& lease, cremone::fence::sql_gate& gate,
+                    cremone::fence::redis_gate& cache, const cremone::fenced_file& file,
+                    const cremone::fence::sql_row& row, std::span<const cremone::fence::sql_column> set,
+                    std::span<const std::string> keys) {
   (void)lease;
   bool done = false;
 #if defined(SQL_TRANSACT)
-  done = gate.transact("ledger", TOKEN [] { return cremone::result<void>(); }).has_value();
+  done = gate.transact(
+                 "ledger", TOKEN[] { return cremone::result<void>(); })
+             .has_value();
 #elif defined(SQL_UPDATE)
   done = gate.update(row, "token", TOKEN set, cremone::fence::writes::once).has_value();
 #elif defined(REDIS_SET)
