@@ -142,7 +142,7 @@ class in_mariadb final : public in_a_row {
  public:
   explicit in_mariadb(const std::string& port)
       : connection_(::mysql_init(nullptr)), gate_(fence::mariadb(connection_.get())) {
-    if (::mysql_real_connect(connection_.get(), "127.0.0.1", "root", nullptr, "test",
+    if (::mysql_real_connect(connection_.get(), "127.0.0.1", "root", nullptr, "shop",
                              static_cast<unsigned>(std::stoul(port)), nullptr, 0) == nullptr) {
       throw std::runtime_error(::mysql_error(connection_.get()));
     }

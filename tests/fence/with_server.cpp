@@ -27,13 +27,13 @@ class server {
       set("PGHOST", "127.0.0.1");
       set("PGPORT", std::to_string(postgres_->port()));
       set("PGUSER", "postgres");
-      set("PGDATABASE", "postgres");
+      set("PGDATABASE", "shop");
     } else if (kind == "mariadb") {
       mariadb_.emplace();
       set("MYSQL_HOST", "127.0.0.1");
       set("MYSQL_TCP_PORT", std::to_string(mariadb_->port()));
       set("MYSQL_USER", "root");
-      set("MYSQL_DATABASE", "test");
+      set("MYSQL_DATABASE", "shop");
     } else {
       redis_.emplace();
       set("REDIS_HOST", "127.0.0.1");
