@@ -4,19 +4,25 @@
 // locked as long as its maker lives. One that nobody has locked is of somebody who was killed, and goes when the next is made.
 #include "fence/file_draft.hpp"
 
+#include "base/reading.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace cremone::fence {
 
 namespace {
 
 constexpr int most_numbered = 1000;  // far more than write to one file at the same time
+constexpr int opening = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 std::string path_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
 
@@ -28,6 +34,34 @@ descriptor open_unnamed(const place& at, mode_t mode) {
     return {};
   }
   return file;
+}
+
+/// The numbered names that there are, in no order.
+std::vector<std::string> numbered_in(const place& at) {
+  std::vector<std::string> found;
+  const std::string prefix = at.new_name() + "-";
+  std::error_code ignored;
+  // Not by our descriptor, whose place in the listing all threads would share.
+  for (const auto& entry : std::filesystem::directory_iterator(at.directory_path, ignored)) {
+    std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && whole_number<unsigned>(name.substr(prefix.size()))) {
+      found.push_back(std::move(name));
+    }
+  }
+  return found;
+}
+
+void remove_dead(const place& at) {
+  const int directory = at.directory.get();
+  for (const std::string& name : numbered_in(at)) {
+    const descriptor old(::openat(directory, name.c_str(), opening));
+    if (old && ::flock(old.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_named(old.get(), directory, name)) {
+        ::unlinkat(directory, name.c_str(), 0);
+      }
+      ::flock(old.get(), LOCK_UN);
+    }
+  }
 }
 
 }  // namespace
@@ -59,14 +93,10 @@ draft::~draft() {
 
 result<void> draft::open_numbered(mode_t mode) {
   const int directory = at_->directory.get();
+  remove_dead(*at_);
   for (int number = 0; number < most_numbered; ++number) {
     const std::string name = at_->new_name() + "-" + std::to_string(number);
-    constexpr int how = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    const descriptor old(::openat(directory, name.c_str(), how));
-    if (old && ::flock(old.get(), LOCK_EX | LOCK_NB) == 0 && is_named(old.get(), directory, name)) {
-      ::unlinkat(directory, name.c_str(), 0);  // its maker is dead
-    }
-    descriptor mine(::openat(directory, name.c_str(), how | O_CREAT | O_EXCL, mode));
+    descriptor mine(::openat(directory, name.c_str(), O_CREAT | O_EXCL | opening, mode));
     if (!mine && errno != EEXIST) {
       return refused_in(*at_, errno);
     }
