@@ -25,32 +25,30 @@ struct free_reply {
 };
 using reply_ptr = std::unique_ptr<redisReply, free_reply>;
 
-/// A write to a connection that the other side has closed is an error to us, and no signal that ends the program: hiredis leaves that to its user, who may
-/// not have thought of it.
+/// A write to a connection that the other side has closed is an error to us, and no signal that ends the program: hiredis leaves that
+/// to its user, who may not have thought of it.
 class broken_pipe_is_an_error {
  public:
   broken_pipe_is_an_error() noexcept {
-    sigset_t pending;
     ::sigemptyset(&it_);
     ::sigaddset(&it_, SIGPIPE);
-    ::sigpending(&pending);
-    waited_before_ = ::sigismember(&pending, SIGPIPE) == 1;
     ::pthread_sigmask(SIG_BLOCK, &it_, &before_);
   }
   broken_pipe_is_an_error(const broken_pipe_is_an_error&) = delete;
   broken_pipe_is_an_error& operator=(const broken_pipe_is_an_error&) = delete;
-  ~broken_pipe_is_an_error() {
-    if (!waited_before_) {
+  ~broken_pipe_is_an_error() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// After a write that failed. Who has the signal blocked anyway keeps it: it may be from another write.
+  void forget() const noexcept {
+    if (::sigismember(&before_, SIGPIPE) == 0) {
       const timespec at_once{};
       ::sigtimedwait(&it_, nullptr, &at_once);
     }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
 
  private:
   sigset_t it_{};
   sigset_t before_{};
-  bool waited_before_ = false;
 };
 
 std::string place(const redisContext* c) {
@@ -117,6 +115,7 @@ result<void> send(redisContext* c, std::vector<const char*>& words, const std::v
   const broken_pipe_is_an_error guard;
   for (int done = 0; done == 0;) {
     if (redisBufferWrite(c, &done) != REDIS_OK) {
+      guard.forget();
       return gone(c, c->errstr);
     }
   }

@@ -166,6 +166,7 @@ TEST_F(FenceRedisRefusal, OfAServerThatCannotSaveLeavesTheMarkAsItWas) {
 }
 
 TEST_F(FenceRedisRefusal, OfAReplicaNamesItAndTheReplicaHasBothMarkAndData) {
+  ASSERT_EQ(asked({"CONFIG", "SET", "repl-diskless-sync-delay", "0"}), "OK");
   const redis_server replica({.extra = {"--replicaof", "127.0.0.1", std::to_string(server.port())}});
   const context_ptr line = hiredis_to(replica.port());
   redis_gate there(line.get());
