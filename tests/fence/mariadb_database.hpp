@@ -17,7 +17,8 @@ class mariadb_database final : public database {
   void start_again() override { server_.start_again(); }
 
   [[nodiscard]] std::string how_many_wait() const override {
-    return "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+    return "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS "
+           "WHERE VARIABLE_NAME = 'Innodb_row_lock_current_waits'";
   }
   [[nodiscard]] std::string end_of(const std::string& session) const override { return "KILL " + session; }
   [[nodiscard]] std::string waits_at_most_a_second() const override {

@@ -105,20 +105,38 @@ TEST_F(MariadbGate, RefusesAViewAndATableOfThisConnectionAlone) {
 
 TEST_F(MariadbGate, NoticesThatTheServerHasGivenUpTheTransaction) {
   const auto slow = server.connect();
-  auto gate = slow->gate();
+  auto used = slow->gate();
+  ASSERT_TRUE(used.transact("ledger", fence_token(1), [] { return result<void>(); }));
+  auto fresh = slow->gate();
+  std::uint64_t token = 41;
+  for (fence::sql_gate* const gate : {&used, &fresh}) {
+    slow->begin();
+    (void)slow->value("SELECT balance FROM ledger");
+    ASSERT_TRUE(pay(*first, token));
+    // A statement of the user's own, and a user who does not look at what it says.
+    EXPECT_THAT(
+        slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
+        HasSubstr("try restarting transaction"));
+    EXPECT_TRUE(slow->connection()->in_transaction()) << "this is what the client's library shows";
+    const auto checked = gate->check("ledger", fence_token(++token));
+    EXPECT_EQ(checked.error().code(), errc::misconfigured) << "what comes next would be committed by itself";
+    EXPECT_EQ(gate->check("ledger", fence_token(token)).error().code(), errc::misconfigured)
+        << "now it shows none";
+  }
+}
+
+TEST_F(MariadbGate, SaysWhatItDidWhenTheServerHadGivenUpTheTransaction) {
+  const auto slow = server.connect();
   slow->begin();
   (void)slow->value("SELECT balance FROM ledger");
   ASSERT_TRUE(pay(*first, 41));
-  // A statement of the user's own, and a user who does not look at what it says.
-  EXPECT_THAT(
-      slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
-      HasSubstr("try restarting transaction"));
-  EXPECT_TRUE(slow->connection()->in_transaction()) << "this is what the client's library shows";
-  const auto checked = gate.check("ledger", fence_token(57));
-  EXPECT_EQ(checked.error().code(), errc::misconfigured)
-      << "whatever comes next would be committed by itself";
-  EXPECT_THAT(checked.error().message(), HasSubstr("given up this transaction"));
-  EXPECT_EQ(gate.check("ledger", fence_token(57)).error().code(), errc::misconfigured) << "now it shows none";
+  EXPECT_NE(slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
+            "");
+  const std::vector<fence::sql_column> set{{"balance", std::int64_t{5}}};
+  const auto written = slow->gate().update({"ledger", "id", std::int64_t{1}}, "token", fence_token(57), set);
+  EXPECT_EQ(written.error().code(), errc::misconfigured);
+  EXPECT_THAT(written.error().message(), HasSubstr("committed by itself"));
+  EXPECT_EQ(first->value("SELECT balance FROM ledger"), "5");
 }
 
 TEST_F(MariadbGate, ShowsNoTransactionAfterItWasToldToBeginAgain) {

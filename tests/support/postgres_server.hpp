@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A real PostgreSQL server for tests: on a free port of the loopback, in a directory of its own, gone with its owner or with the test
-// process. Superuser `postgres`, no password, an empty database `shop`.
+// process. Superuser `postgres`, no password, an empty database `shop`. To make all that anew takes longer than most tests: the first test
+// of a build does it, the others have a copy.
 #pragma once
 
 #include "support/server_process.hpp"
@@ -38,7 +39,10 @@ class postgres_server {
   void start_again();
 
  private:
+  /// The directory that the others copy.
+  [[nodiscard]] std::string original();
   void make_cluster();
+  void add_database();
 
   temp_directory directory_;
   reserved_port port_;
