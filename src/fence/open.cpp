@@ -19,7 +19,7 @@ namespace {
 
 struct scheme {
   std::string_view name;
-  opened_marks (*open)(const place&);
+  opened_marks (*open)(const destination&);
   std::optional<sql_dialect> dialect;  // none where nothing has to be made
 };
 
@@ -65,12 +65,12 @@ error unknown_scheme(const std::string& name) {
                                    : "did you mean " + std::string(meant) + "://?"));
 }
 
-struct known_place {
-  place where;
+struct known_destination {
+  destination where;
   const scheme* kind = nullptr;
 };
 
-result<known_place> find(std::string_view text, const open_options& how) {
+result<known_destination> find(std::string_view text, const open_options& how) {
   if (text.find("://") == std::string_view::npos) {
     return bad("the URL must look like scheme://…, for example sqlite:///srv/shop.db");
   }
@@ -90,7 +90,7 @@ result<known_place> find(std::string_view text, const open_options& how) {
   if (!found->dialect && how.table != default_table) {
     return bad(parsed->scheme + ":// has no tables; leave --table out");
   }
-  return known_place{{std::string(text), std::move(*parsed), how}, found};
+  return known_destination{{std::string(text), std::move(*parsed), how}, found};
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 
 }  // namespace
 
-opened_marks open_mariadb(const place& where) {
+opened_marks open_mariadb(const destination& where) {
   const auto to = read_url(where.parts);
   if (!to) {
     return to.error();

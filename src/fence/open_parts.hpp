@@ -22,7 +22,7 @@ inline constexpr std::chrono::seconds answer_patience{30};
 inline constexpr std::chrono::seconds lock_patience{10};
 
 /// What is to be opened: the URL as it was given, and its parts.
-struct place {
+struct destination {
   std::string text;
   url parts;
   open_options how;
@@ -30,10 +30,10 @@ struct place {
 
 using opened_marks = result<std::unique_ptr<mark_store>>;
 
-[[nodiscard]] opened_marks open_sqlite(const place& where);
-[[nodiscard]] opened_marks open_postgres(const place& where);
-[[nodiscard]] opened_marks open_mariadb(const place& where);
-[[nodiscard]] opened_marks open_redis(const place& where);
+[[nodiscard]] opened_marks open_sqlite(const destination& where);
+[[nodiscard]] opened_marks open_postgres(const destination& where);
+[[nodiscard]] opened_marks open_mariadb(const destination& where);
+[[nodiscard]] opened_marks open_redis(const destination& where);
 
 /// A database over its connection, which it keeps open for as long as it lives.
 class sql_marks : public mark_store {

@@ -133,7 +133,7 @@ class postgres_marks final : public sql_marks {
 
 }  // namespace
 
-opened_marks open_postgres(const place& where) {
+opened_marks open_postgres(const destination& where) {
   if (auto fine = refuse_open_secrets(where.parts); !fine) {
     return fine.error();
   }

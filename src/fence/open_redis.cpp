@@ -80,7 +80,7 @@ result<void> log_in(redisContext* connection, const redis::node_settings& to, co
 
 }  // namespace
 
-opened_marks open_redis(const place& where) {
+opened_marks open_redis(const destination& where) {
   const auto to = redis::parse_settings(where.parts);
   if (!to) {
     return to.error();

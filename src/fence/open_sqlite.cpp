@@ -35,7 +35,7 @@ error not_opened(const std::string& path, int os_error) {
 
 }  // namespace
 
-opened_marks open_sqlite(const place& where) {
+opened_marks open_sqlite(const destination& where) {
   const url& u = where.parts;
   if (auto fine = u.allow_only({}); !fine) {
     return fine.error();
