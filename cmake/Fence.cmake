@@ -3,14 +3,14 @@
 # Fenced writes into what people write to. The rule, the file and what all databases share are in the library itself and need nothing; each database is a
 # component and a small library of its own, so that who fences SQLite does not link libpq.
 
-# cremone_fence(NAME HEADER LIBRARY PC): component fence_NAME, from src/fence/NAME.cpp, on a C library that has this header, this
-# name for the linker and this one for pkg-config.
+# cremone_fence(NAME HEADER LIBRARY PC [SOURCE...]): component fence_NAME, from src/fence/NAME.cpp and the sources named, on a C library that has this
+# header, this name for the linker and this one for pkg-config.
 function(cremone_fence name header library pc)
   string(TOUPPER ${name} upper)
   find_path(CREMONE_FENCE_${upper}_INCLUDE ${header} PATH_SUFFIXES postgresql mariadb REQUIRED)
   find_library(CREMONE_FENCE_${upper}_LIBRARY ${library} REQUIRED)
   set(target cremone_fence_${name})
-  add_library(${target} src/fence/${name}.cpp)
+  add_library(${target} src/fence/${name}.cpp ${ARGN})
   add_library(cremone::fence_${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME fence_${name} POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION} SOVERSION 0 CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
@@ -32,9 +32,29 @@ if(CREMONE_MARIADB)
   cremone_fence(mariadb mysql.h mariadb libmariadb)
 endif()
 if(CREMONE_REDIS)
-  cremone_fence(redis hiredis/hiredis.h hiredis hiredis)
-  file(GLOB cremone_fence_lua CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/fence/lua/*.lua)
+  cremone_fence(redis hiredis/hiredis.h hiredis hiredis src/fence/redis_errors.cpp src/fence/redis_scripts.cpp)
+
+  # A line `-- include NAME` becomes the text of lua/parts/NAME.lua. What comes out are whole scripts, which are installed too: users of other
+  # languages load them as they are.
+  set(cremone_fence_lua)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/fence/lua/*.lua)
+  file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/fence/lua/parts/*.lua)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} ${parts})
+  foreach(script IN LISTS scripts)
+    file(READ ${script} text)
+    foreach(part IN LISTS parts)
+      get_filename_component(stem ${part} NAME_WE)
+      file(READ ${part} inner)
+      string(REPLACE "-- include ${stem}\n" "${inner}" text "${text}")
+    endforeach()
+    get_filename_component(name ${script} NAME)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fence_lua/${name} CONTENT "${text}" @ONLY)
+    list(APPEND cremone_fence_lua ${PROJECT_BINARY_DIR}/fence_lua/${name})
+  endforeach()
   cremone_embed(cremone_fence_redis fence/fence_lua.hpp cremone::fence::lua ${cremone_fence_lua})
+  if(CREMONE_INSTALL)
+    install(FILES ${cremone_fence_lua} DESTINATION ${CMAKE_INSTALL_DATADIR}/cremone/fence)
+  endif()
 endif()
 
 # From a URL to any of them, for the command line tool; not installed.

@@ -9,8 +9,8 @@
 #include <cremone/types.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,39 +23,89 @@ struct redisContext;  // hiredis's
 
 namespace cremone::fence {
 
-/// What Redis answered. Errors never get here: they are the error of a result.
+/// What Redis answered. Errors never get here, they are the error of a result; except within an array, where they are text.
 struct redis_reply {
   std::variant<std::nullptr_t, std::int64_t, std::string, std::vector<redis_reply>> value{};
 };
 
 using redis_field = std::pair<std::string, std::string>;
 
-/// The words of a fenced command, for clients other than hiredis: send `evalsha`; if the answer is the error NOSCRIPT, send `eval`, which
-/// carries the text of the script and makes the server know it. What the answer means: read_redis_reply().
+/// The most words that one fenced command takes: keys of del(), fields and values of hset(). A script has no room for many more.
+inline constexpr std::size_t redis_most_words = 7000;
+
+/// A fenced command as words, for clients other than hiredis: send evalsha(); if the answer is the error NOSCRIPT, send eval(), which
+/// carries the text of the script and makes the server know it. The answer is that of the plain command. What it means
+/// when it is an error: read_redis_error().
 struct redis_command {
-  std::vector<std::string> evalsha{};
-  std::vector<std::string> eval{};
+  std::string sha{};                 ///< SHA-1 of the script
+  std::string script{};              ///< its text
+  std::vector<std::string> words{};  ///< how many keys, the keys, the arguments
+
+  [[nodiscard]] std::vector<std::string> evalsha() const;
+  [[nodiscard]] std::vector<std::string> eval() const;
 };
 
-/// Fenced writes. The mark of a resource is the key PREFIX:fence:RESOURCE. It moves only together with the write: a write that fails, for instance
-/// with WRONGTYPE, leaves it as it was. In Redis Cluster a resource and its keys need a common {hash tag}.
+/// Makes the commands that redis_gate sends; asks nobody. *invalid_argument*: the prefix, the name, the token, no key, a key that is the mark's own, a
+/// time to live that is not above zero, more than redis_most_words, a script that is empty or has a line `#!`.
+class redis_commands {
+ public:
+  explicit redis_commands(std::string prefix = "cremone") : prefix_(std::move(prefix)) {}
+
+  [[nodiscard]] result<redis_command> set(const resource_name& resource, fence_token token,
+                                          std::string_view key, std::string_view value,
+                                          std::optional<std::chrono::milliseconds> ttl = {}) const;
+  [[nodiscard]] result<redis_command> hset(const resource_name& resource, fence_token token,
+                                           std::string_view key, std::span<const redis_field> fields) const;
+  [[nodiscard]] result<redis_command> del(const resource_name& resource, fence_token token,
+                                          std::span<const std::string> keys) const;
+  [[nodiscard]] result<redis_command> run(const resource_name& resource, fence_token token,
+                                          std::string_view script, std::span<const std::string> keys,
+                                          std::span<const std::string> arguments) const;
+  [[nodiscard]] result<redis_command> check(const resource_name& resource, fence_token token) const;
+
+  /// PREFIX:fence:RESOURCE; GET it to see the highest token.
+  [[nodiscard]] result<std::string> mark_key(const resource_name& resource) const;
+
+ private:
+  std::string prefix_;
+};
+
+/// What an error means that Redis answered to a fenced command: the codes are those of redis_gate. `said` is without the minus sign of
+/// the wire; `where`: "Redis 10.0.0.7:6379".
+[[nodiscard]] error read_redis_error(std::string_view said, const resource_name& resource,
+                                     std::string_view where = "Redis");
+
+/// Fenced writes. The mark of a resource is the key PREFIX:fence:RESOURCE, without a time to live. It moves only together with the
+/// write: a write that fails, for instance with WRONGTYPE, leaves it as it was. In Redis Cluster a resource and its keys need a
+/// common {hash tag}. What is promised, and the scripts for other languages: docs/fence-redis.md.
 ///
-/// Tokens are below 2^53. A server that forgets (a restart without a file, FLUSHALL, eviction with allkeys-*) forgets mark and data
-/// together, unless somebody deletes just one of them.
+/// Tokens are below 2^53. A server that forgets (a restart without a file, FLUSHALL, a failover) forgets mark and data
+/// together, unless somebody deletes just one of them; eviction with allkeys-* does that.
 ///
 /// Ownership: the connection stays the user's and must outlive this. It must be blocking, and at rest: nothing in its pipeline.
 /// Threads: as the connection: one at a time.
 ///
-/// All writes answer *stale_token*, *invalid_argument* (the token, the name), *misconfigured* (the mark's key holds something else),
-/// *access_denied*, *storage_error* (out of memory, read-only), *unreachable* (the connection is gone and nothing was sent), *outcome_unknown* (no answer came), and
-/// *protocol_error* with what Redis said otherwise (WRONGTYPE; an error of the script).
+/// | answer           | when                                                                     | what is written              |
+/// |------------------|--------------------------------------------------------------------------|------------------------------|
+/// | stale_token      | the resource has seen a higher one                                       | nothing                      |
+/// | invalid_argument | see redis_commands; WRONGTYPE: a key holds another type; no Lua          | nothing, but see run()       |
+/// | misconfigured    | the mark's key holds something else; a cluster; the connection is not at rest | nothing                 |
+/// | access_denied    | NOAUTH, NOPERM, the ACL                                                  | nothing, but see run()       |
+/// | storage_error    | OOM, READONLY, MISCONF, NOREPLICAS                                       | nothing, but see run()       |
+/// | busy             | LOADING, BUSY: try again                                                 | nothing                      |
+/// | unreachable      | no connection, or it is gone; not all was sent                           | nothing                      |
+/// | outcome_unknown  | sent, and no answer came. The same with the same token may be repeated   | perhaps                      |
+/// | protocol_error   | whatever else Redis said; a script's own error                           | nothing, but see run()       |
+///
+/// After *unreachable* and *outcome_unknown* hiredis does not use this connection again: redisReconnect() it, or make another.
 ///
 ///     cremone::fence::redis_gate gate(connection);
 ///     auto cached = gate.set("prices", lease.token(), "price:42", "17.50", std::chrono::minutes(5));
 ///     if (!cached) report(cached.error().message());
 class redis_gate {
  public:
-  explicit redis_gate(redisContext* connection, std::string prefix = "cremone");
+  explicit redis_gate(redisContext* connection, std::string prefix = "cremone")
+      : connection_(connection), commands_(std::move(prefix)) {}
 
   /// SET key value [PX ttl]
   [[nodiscard]] result<void> set(const resource_name& resource, fence_token token, std::string_view key,
@@ -65,12 +115,13 @@ class redis_gate {
   [[nodiscard]] result<std::int64_t> hset(const resource_name& resource, fence_token token,
                                           std::string_view key, std::span<const redis_field> fields);
 
-  /// DEL key …; how many there were.
+  /// DEL key …; how many there were. Works also when the server has no memory left.
   [[nodiscard]] result<std::int64_t> del(const resource_name& resource, fence_token token,
                                          std::span<const std::string> keys);
 
   /// Runs a Lua script, with KEYS and ARGV as it knows them, if the token is current; what it returned. A script that ends with an error before any
-  /// of its commands has succeeded leaves the mark as it was; later, when some of it may have been written, the mark stays raised.
+  /// of its commands has succeeded, also one that only reads, leaves the mark as it was; later, when some of it may have been written, the mark stays raised, and the error says so.
+  /// Commands are called by redis.call and redis.pcall; _G and loadstring are not there. The server keeps the text: values belong into ARGV.
   [[nodiscard]] result<redis_reply> run(const resource_name& resource, fence_token token,
                                         std::string_view script, std::span<const std::string> keys,
                                         std::span<const std::string> arguments);
@@ -83,7 +134,7 @@ class redis_gate {
 
  private:
   redisContext* connection_;
-  std::string prefix_;
+  redis_commands commands_;
 };
 
 }  // namespace cremone::fence
