@@ -87,7 +87,8 @@ TEST_F(FenceTool, WhatIsNoTokenIsRefusedByName) {
     for (const std::string command : {"write", "append", "check"}) {
       const auto by_variable = fence({command, file}, {.token = no, .input = "new"});
       EXPECT_EQ(by_variable.code, 64) << command << " " << no;
-      EXPECT_THAT(by_variable.err, AllOf(HasSubstr("CREMONE_TOKEN: "), HasSubstr(no == "0" ? "0 is no" : no)));
+      EXPECT_THAT(by_variable.err,
+                  AllOf(HasSubstr("CREMONE_TOKEN: "), HasSubstr(no == "0" ? "0 is no" : no)));
       EXPECT_TRUE(is_one_line(by_variable.err)) << by_variable.err;
       const auto by_option = fence({command, "--token", no, file}, {.token = "41", .input = "new"});
       EXPECT_EQ(by_option.code, 64) << command << " " << no;
@@ -114,9 +115,9 @@ TEST_F(FenceTool, AnInputThatCannotBeReadIsNotItsEnd) {
   const auto file = write_file(dir.file("f"), "as it was");
   for (const std::string command : {"write", "write --empty", "append"}) {
     for (const std::string input : {"<&-", "< /", "0> /dev/null"}) {
-      const auto end = run({"sh", "-c",
-                            std::string(CREMONE_TOOL) + " fence " + command + " --token 41 " + file + " " + input},
-                           here());
+      const auto end = run(
+          {"sh", "-c", std::string(CREMONE_TOOL) + " fence " + command + " --token 41 " + file + " " + input},
+          here());
       EXPECT_EQ(end.code, 74) << command << input;
       EXPECT_THAT(end.err, HasSubstr("standard input"));
       EXPECT_TRUE(is_one_line(end.err)) << end.err;
@@ -131,10 +132,10 @@ TEST_F(FenceTool, ASignalBeforeTheEndOfTheInputLeavesTheFileAsItWas) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string command : {"write", "append"}) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      process tool({"sh", "-c",
-                    std::string("exec ") + CREMONE_TOOL + " fence " + command + " --token 41 " + file + " < " +
-                        pipe},
-                   here());
+      process tool(
+          {"sh", "-c",
+           std::string("exec ") + CREMONE_TOOL + " fence " + command + " --token 41 " + file + " < " + pipe},
+          here());
       const int end = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
       ASSERT_GE(end, 0);
       ASSERT_EQ(::write(end, "half of it", 10), 10);
@@ -169,10 +170,11 @@ TEST_F(FenceTool, AHolderWhoseLockWasTakenFromItWritesNoMore) {
   const auto go = dir.file("go");
   const auto held = dir.file("held");
   const std::string tool = CREMONE_TOOL;
-  process late(cremone_words({"run", "report", "--", "setsid", "sh", "-c",
-                              "echo > " + held + "; while [ ! -e " + go + " ]; do sleep 0.01; done; echo late | " +
-                                  tool + " fence write " + file + "; echo $? > " + dir.file("code")}),
-               here());
+  process late(
+      cremone_words({"run", "report", "--", "setsid", "sh", "-c",
+                     "echo > " + held + "; while [ ! -e " + go + " ]; do sleep 0.01; done; echo late | " +
+                         tool + " fence write " + file + "; echo $? > " + dir.file("code")}),
+      here());
   ASSERT_TRUE(appears(held));
   ASSERT_EQ(cremone({"release", "--force", "report"}).code, 0);
   const auto next =
@@ -197,8 +199,9 @@ TEST_F(FenceTool, CheckOfAFileRemembersAndSaysSoInJson) {
             json({{"resource", file}, {"store", nullptr}, {"token", 57}, {"passed", true}, {"highest", 57}}));
   const auto late = fence({"check", "--json", file}, {.token = "41"});
   EXPECT_EQ(late.code, 81);
-  EXPECT_EQ(json::parse(late.out),
-            json({{"resource", file}, {"store", nullptr}, {"token", 41}, {"passed", false}, {"highest", 57}}));
+  EXPECT_EQ(
+      json::parse(late.out),
+      json({{"resource", file}, {"store", nullptr}, {"token", 41}, {"passed", false}, {"highest", 57}}));
   EXPECT_THAT(late.err, HasSubstr("stale_token"));
   EXPECT_EQ(contents(file), "as it was");
 }
@@ -218,8 +221,7 @@ TEST_F(FenceTool, ShowIsANumberOrOne) {
     EXPECT_EQ(none.out + none.err, "");
     const auto as_json = fence({"show", "--json", path});
     EXPECT_EQ(as_json.code, 1);
-    EXPECT_EQ(json::parse(as_json.out),
-              json({{"resource", path}, {"store", nullptr}, {"highest", nullptr}}));
+    EXPECT_EQ(json::parse(as_json.out), json({{"resource", path}, {"store", nullptr}, {"highest", nullptr}}));
   }
   EXPECT_EQ(write(file, "57", "new").code, 0);
   EXPECT_EQ(fence({"show", file}).out, "57\n");
@@ -278,9 +280,9 @@ TEST_F(FenceTool, WhatIsNoFileIsRefused) {
 }
 
 TEST_F(FenceTool, AFileThatLooksLikeAnOptionIsWrittenBehindDashes) {
-  const auto end = run({"sh", "-c",
-                        "cd " + dir.path() + " && echo x | " + CREMONE_TOOL + " fence write --token 41 -- -odd"},
-                       here());
+  const auto end = run(
+      {"sh", "-c", "cd " + dir.path() + " && echo x | " + CREMONE_TOOL + " fence write --token 41 -- -odd"},
+      here());
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(contents(dir.file("-odd")), "x\n");
 }
@@ -300,8 +302,8 @@ TEST_F(FenceTool, WithoutPermissionNothingIsChanged) {
       return "cannot become nobody";
     }
     for (const std::string command : {"write", "append", "check"}) {
-      const auto end = fence({command, file},
-                             {.token = "57", .input = "new", .tool = "/proc/self/fd/" + std::to_string(tool)});
+      const auto end = fence(
+          {command, file}, {.token = "57", .input = "new", .tool = "/proc/self/fd/" + std::to_string(tool)});
       if (end.code != 77 || !is_one_line(end.err) || end.err.find(file) == std::string::npos) {
         return command + ": " + std::to_string(end.code) + " " + end.err;
       }

@@ -135,8 +135,8 @@ result<void> parse_max_ttl(const url& u, node_settings& into) {
 
 /// The keys of one prefix must never be those of another: 'a' has a lock 'lock:b' at a:lock:lock:b, where 'a:lock' has its 'b'.
 bool looks_like_a_key_of_ours(std::string_view prefix) {
-  constexpr std::array<std::string_view, 7> kinds = {"boot", "count", "lock", "queue",
-                                                     "wait", "wake",  "trial"};
+  constexpr std::array<std::string_view, 8> kinds = {"boot",  "count", "fence", "lock",
+                                                     "queue", "wait",  "wake",  "trial"};
   for (auto at = prefix.find(':'); at != std::string_view::npos; at = prefix.find(':', at + 1)) {
     const std::string_view rest = prefix.substr(at + 1);
     if (std::find(kinds.begin(), kinds.end(), rest.substr(0, rest.find(':'))) != kinds.end()) {
@@ -156,7 +156,7 @@ result<void> check_prefix(const std::string& prefix, layout kind) {
     return bad("the prefix '" + printable(prefix) +
                "' in the URL must not have blanks, nor a part behind a colon that is the name of cremone's "
                "own keys (boot, "
-               "count, lock, queue, wait, wake, trial)");
+               "count, fence, lock, queue, wait, wake, trial)");
   }
   return {};
 }
