@@ -15,6 +15,7 @@ namespace cremone::cli {
 [[nodiscard]] outcome release_command(const arguments& given);
 [[nodiscard]] outcome doctor_command(const arguments& given);
 [[nodiscard]] outcome quarantine_command(const arguments& given);
+[[nodiscard]] outcome fence_command(const arguments& given);
 [[nodiscard]] outcome sim_command(const arguments& given);  ///< only where the simulator is built
 
 }  // namespace cremone::cli

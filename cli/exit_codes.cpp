@@ -12,23 +12,27 @@ constexpr std::array table = {
     exit_status_row{status::nothing_held,
                     "`who`: the lock is free; `release`: nobody held it; `doctor`: something is "
                     "bad; `quarantine`: a server is in it, or could not be asked; `sim`: a promise was "
-                    "broken"},
+                    "broken; `fence show`: no token was seen yet"},
     exit_status_row{status::usage, "the command line, or a name or value in it, is wrong"},
     exit_status_row{status::unreachable, "the store cannot be reached; nothing was done"},
     exit_status_row{status::unsupported, "this store, build or system cannot do that"},
     exit_status_row{status::os_error, "the system has no process, thread or descriptor left"},
     exit_status_row{status::io_error,
-                    "the store or the output cannot be written: disk full, read-only, corrupt"},
+                    "the store, a file or the output cannot be written: disk full, read-only, corrupt; or "
+                    "the input cannot be read"},
     exit_status_row{
         status::busy,
         "`run`: held by another (--try), or the --wait is over; -E changes this one; `release`: it has "
-        "just passed to another holder"},
+        "just passed to another holder; `fence`: somebody else is at the resource"},
     exit_status_row{status::lost, "`run`: the lock was lost, and the command was ended or had outlived it"},
-    exit_status_row{status::access_denied, "the store says no: password, permissions"},
-    exit_status_row{status::misconfigured, "the set-up cannot be safe as it is"},
+    exit_status_row{status::access_denied, "the store or the file system says no: password, permissions"},
+    exit_status_row{status::misconfigured,
+                    "the set-up cannot be safe as it is; `fence`: its table or database is missing or "
+                    "another"},
     exit_status_row{status::cancelled, "the call was cancelled"},
-    exit_status_row{status::not_held, "there was no lease to act on"},
-    exit_status_row{status::stale_token, "a resource has seen a higher token"},
+    exit_status_row{status::not_held, "there was no lease to act on; `fence`: no token was given"},
+    exit_status_row{status::stale_token,
+                    "`fence`: the resource has seen a higher token; nothing was written"},
     exit_status_row{
         status::outcome_unknown,
         "the store was asked and did not answer; `who`: too few servers say whether the lock is held"},

@@ -19,6 +19,7 @@ inline constexpr int something_bad = 1;  ///< `doctor`: locks there are not safe
 inline constexpr int in_quarantine =
     1;  ///< `quarantine`: a server gives out no locks for now, or does not say
 inline constexpr int promise_broken = 1;  ///< `sim`: a schedule failed
+inline constexpr int none_seen = 1;       ///< `fence show`: no token yet
 inline constexpr int usage = 64;
 inline constexpr int unreachable = 69;
 inline constexpr int unsupported = 70;

@@ -35,6 +35,8 @@ constexpr std::array commands = {
     command{"release", release_command, "take a lock away from its holder, with --force"},
     command{"doctor", doctor_command, "is this store a good place for locks?"},
     command{"quarantine", quarantine_command, "does a server that restarted give out locks again?"},
+    command{"fence", fence_command,
+            "write a file, or check a resource, by the lock's token: who has lost the lock is refused"},
 #ifdef CREMONE_WITH_SIM
     command{"sim", sim_command,
             "the locks in a simulated world where everything goes wrong; no store is touched"},
@@ -47,7 +49,8 @@ std::string help_text() {
       "Usage: cremone COMMAND [OPTIONS] ...\n\n"
       "  cremone run hello -- sh -c 'echo token $CREMONE_TOKEN'   run something under the lock 'hello'\n"
       "  cremone run --try -E 0 nightly -- ./job.sh               skip it if another is at it\n"
-      "  cremone who nightly                                      who is?\n\n"
+      "  cremone who nightly                                      who is?\n"
+      "  ./report | cremone fence write report.csv                under `run`: not if the lock was lost\n\n"
       "Commands:\n";
   for (const command& c : commands) {
     if (!c.summary.empty()) {
@@ -112,7 +115,7 @@ outcome help_about(const std::vector<std::string>& words) {
   }
   arguments asked{.words = {"--help"}};
   if (words.size() > 1 && !words[1].starts_with('-')) {
-    asked.words.push_back(words[1]);  // `help sim swarm`
+    asked.words.push_back(words[1]);  // `help sim swarm`, `help fence write`
   }
   return run_named(words.front(), asked);
 }

@@ -85,9 +85,10 @@ void parser::add_duration(const std::string& names, const std::string& about) {
 
 void parser::add_json() { app_->add_flag("--json", json_, "print JSON, for programs"); }
 
-void parser::add_name() {
+void parser::add_name(std::string_view of) {
   wants_name_ = true;
-  app_->add_option("name", name_, "the lock");
+  named_ = of;
+  app_->add_option("name", name_, "the " + named_);
 }
 
 void parser::add_word(const std::string& value, std::string& to, const std::string& about) {
@@ -122,10 +123,10 @@ std::optional<int> parser::parse(const arguments& given) {
   } else if (const auto wrong = check_leftovers(given)) {
     return wrong;
   } else if (wants_name_ && !was_given("name")) {
-    return refuse("which lock? The name is missing");
+    return refuse("which " + named_ + "? The name is missing");
   }
   if (!password_in(name_).empty()) {  // names are shown to everybody, and kept in the store
-    return refuse("a URL with a password is no name for a lock; put --url before it");
+    return refuse("a URL with a password is no name for a " + named_ + "; put --url before it");
   }
   if (takes_url_ && was_given("store") && was_given("--url")) {
     return refuse("one URL only: with --url or without");

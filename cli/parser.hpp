@@ -59,8 +59,8 @@ class parser {
                 const std::string& about);
   void add_duration(const std::string& names, const std::string& about);
   void add_json();
-  /// The lock's name, which must be there: parse() sees to it.
-  void add_name();
+  /// The name of what the command is about, which must be there: parse() sees to it.
+  void add_name(std::string_view of = "lock");
   /// A word that is no option, and may be missing: was_given(value) says so.
   void add_word(const std::string& value, std::string& to, const std::string& about);
   /// The store's URL may stand as a word of its own, instead of --url.
@@ -93,6 +93,7 @@ class parser {
   std::string url_;
   std::string url_word_;  // the same without --url
   std::string name_;
+  std::string named_ = "lock";  // what it is the name of
   bool json_ = false;
   bool verbose_ = false;
   bool wants_name_ = false;

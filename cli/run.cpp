@@ -136,6 +136,7 @@ outcome work(const client& store, lease& held, const run_options& options, signa
   const process_identity me = this_process();
   const launched child = start({.command = options.command,
                                 .environment = {{"CREMONE_TOKEN", token_variable(held.token())},
+                                                {"CREMONE_OWNER", held.owner().hex()},
                                                 {"CREMONE_NAME", options.name},
                                                 {"CREMONE_STORE", store.store()},
                                                 {"CREMONE_HOLDER", holder_variable(me.host, me.pid)}},

@@ -18,17 +18,24 @@ constexpr command_text text = {
     "Runs a command while holding the lock NAME; nobody else with this store holds it meanwhile. Ends as the "
     "command\n"
     "does: same exit code, same terminal, same signals. The command finds CREMONE_TOKEN, CREMONE_NAME,\n"
-    "CREMONE_STORE and CREMONE_HOLDER in its environment. Should the lock be lost, the command and all of "
-    "its process group get "
-    "SIGTERM,\n"
-    "then SIGKILL, before anyone else can have the lock, as long as cremone itself gets to run. A write that "
-    "must be\n"
-    "safe even from a machine that slept sends CREMONE_TOKEN with it, to something that refuses lower ones.",
+    "CREMONE_STORE, CREMONE_HOLDER and CREMONE_OWNER in its environment. Should the lock be lost, the "
+    "command "
+    "and all\n"
+    "of its process group get SIGTERM, then SIGKILL, before anyone else can have the lock, as long as "
+    "cremone "
+    "itself\n"
+    "gets to run. A write that must be safe even from a machine that slept sends CREMONE_TOKEN with it, to "
+    "something\n"
+    "that refuses lower ones: `cremone fence` does so for files, databases and Redis. CREMONE_OWNER is "
+    "random "
+    "and new\n"
+    "for each hold: what to mark a row with, and look for, where the store gives no tokens.",
     "  cremone run backup -- ./backup.sh              wait for the lock, then run\n"
     "  cremone run --try nightly -- ./job.sh          or end at once with 75 if somebody else has it\n"
     "  cremone run --try -E 0 nightly -- ./job.sh     ... and call that fine: for cron\n"
     "  cremone run --wait 30s deploy -- make deploy   wait half a minute at most\n"
     "  cremone run db -- sh -c 'echo token $CREMONE_TOKEN'\n"
+    "  cremone run report -- sh -c 'make -s report | cremone fence write report.csv'\n"
     "\n`cremone help exit-codes` explains every exit code."};
 
 result<int> parse_status(const std::string& value) {

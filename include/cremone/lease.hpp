@@ -24,19 +24,19 @@ class hold;
 /// a lease of the same lock (*exclusion*; rests on clock rates). A thread that is stopped between the question
 /// and the act can still act too late. Only a resource that checks `token()` is safe from that (*fenced order*).
 ///
-/// | state                | held() | token()  | get_stop_token() | reenter()  | release()      | destructor       |
-/// |----------------------|--------|----------|------------------|------------|----------------|------------------|
-/// | held                 | true   | its own  | not requested    | new handle | ok → released  | → released       |
-/// | lost                 | false  | its own  | requested        | lost       | lost           | clears the store |
-/// | released, moved from, default | false | 0 | never requested | not_held   | not_held     | nothing          |
-/// | in a forked child    | false  | its own  | never requested  | not_held   | not_held       | nothing          |
+/// | state                | held() | token(), owner() | get_stop_token() | reenter()  | release()      | destructor       |
+/// |----------------------|--------|------------------|------------------|------------|----------------|------------------|
+/// | held                 | true   | its own          | not requested    | new handle | ok → released  | → released       |
+/// | lost                 | false  | its own          | requested        | lost       | lost           | clears the store |
+/// | released, moved from, default | false | 0        | never requested  | not_held   | not_held       | nothing          |
+/// | in a forked child    | false  | its own          | never requested  | not_held   | not_held       | nothing          |
 ///
 /// *held* → *released* by `release()` or the destructor of the last handle; *held* → *lost* when the validity
 /// ends (for want of a renewal, or at max_hold), the store says that the lock is not ours, or the client is closed.
 ///
 /// Ownership: move-only; each handle stands for the hold, which ends with the last of them.
-/// Threads: different handles may be used from different threads; `held`, `token`, `deadline`, `remaining` and
-/// `get_stop_token` of one handle too. Callbacks run on the client's callback thread.
+/// Threads: different handles may be used from different threads; `held`, `token`, `owner`, `deadline`, `remaining`
+/// and `get_stop_token` of one handle too. Callbacks run on the client's callback thread.
 ///
 ///     auto lease = locks.acquire("nightly", {.wait = 10s}).value();
 ///     while (lease.held() && more_to_do()) {
@@ -59,6 +59,10 @@ class lease {
 
   /// The fence token. The same for every handle of one hold, and still readable when it is lost.
   [[nodiscard]] fence_token token() const noexcept;
+
+  /// The random id of this acquisition, as readable as the token: what to mark a resource with where the store gives no
+  /// tokens (mark-then-check, <cremone/fence_sql.hpp>).
+  [[nodiscard]] owner_id owner() const noexcept;
 
   /// The last instant for which exclusion is promised as things stand; each renewal moves it. Not the moment at
   /// which the store frees the lock, which is later. `instant::min()` when not held.

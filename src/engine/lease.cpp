@@ -51,6 +51,8 @@ bool lease::held() const noexcept { return at_home(hold_) && hold_->owner_engine
 
 fence_token lease::token() const noexcept { return hold_ ? hold_->token : fence_token{}; }
 
+owner_id lease::owner() const noexcept { return hold_ ? hold_->owner : owner_id{}; }
+
 instant lease::deadline() const noexcept {
   return at_home(hold_) ? hold_->deadline.load(std::memory_order_acquire) : instant::min();
 }

@@ -22,11 +22,15 @@ TEST_F(Tool, RunEndsWith128AndTheSignalThatEndedTheCommand) {
   EXPECT_EQ(cremone({"run", "x", "--", "sh", "-c", "kill -KILL $$"}).code, 128 + SIGKILL);
 }
 
-TEST_F(Tool, RunTellsTheCommandTokenNameAndStore) {
-  const auto end =
-      cremone({"run", "x y", "--", "sh", "-c", "echo \"$CREMONE_TOKEN|$CREMONE_NAME|$CREMONE_STORE\""});
+TEST_F(Tool, RunTellsTheCommandTokenNameStoreAndOwner) {
+  const std::vector<std::string> words = {
+      "run", "x y", "--", "sh", "-c", "echo \"$CREMONE_TOKEN|$CREMONE_NAME|$CREMONE_STORE|$CREMONE_OWNER\""};
+  const auto end = cremone(words);
   EXPECT_EQ(end.code, 0);
-  EXPECT_THAT(end.out, MatchesRegex("[0-9]+\\|x y\\|sqlite:.*\n")) << end.err;
+  EXPECT_THAT(end.out, MatchesRegex("[0-9]+\\|x y\\|sqlite:.*\\|[0-9a-f]+\n")) << end.err;
+  const auto owner = [](const std::string& line) { return line.substr(line.rfind('|')); };
+  EXPECT_EQ(owner(end.out).size(), 2 + 2 * sizeof(owner_id::bytes));
+  EXPECT_NE(owner(end.out), owner(cremone(words).out)) << "fresh for every acquisition";
 }
 
 TEST_F(Tool, TokensGrowFromRunToRun) {

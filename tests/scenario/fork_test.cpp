@@ -83,6 +83,7 @@ class Fork : public ::testing::Test {
     c.expect(held_.remaining() == 0ns, "the lease has time left");
     c.expect(held_.deadline() == instant::min(), "the lease has a deadline");
     c.expect(held_.token().value() != 0, "the lease forgot its token");
+    c.expect(held_.owner() != owner_id{}, "the lease forgot its owner");
     c.expect(!held_.get_stop_token().stop_requested(), "stop is requested");
     c.expect(held_.reenter().error() == errc::not_held, "reenter is not refused with not_held");
     held_.on_lost([](const error&) {});

@@ -92,6 +92,7 @@ TEST_F(Release, ComesWithTheLastHandle) {
   auto first = take("ledger");
   auto second = first.reenter().value();
   EXPECT_EQ(second.token(), first.token());
+  EXPECT_EQ(second.owner(), first.owner());
   EXPECT_EQ(count(kind::acquire), 1U) << "re-entry costs no round trip";
 
   const auto heard = give_back(std::move(first));

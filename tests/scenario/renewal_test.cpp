@@ -57,6 +57,7 @@ TEST_F(Renewal, CarriesTheOwnerTheTokenTheTtlAndAGrowingNumber) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto& item = calls[i].items.front();
     EXPECT_EQ(item.owner, last(kind::acquire).owner);
+    EXPECT_EQ(item.owner, held.owner());
     EXPECT_EQ(item.token, held.token());
     EXPECT_EQ(item.ttl, 10s);
     EXPECT_EQ(item.seq, i + 1);

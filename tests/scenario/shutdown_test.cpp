@@ -122,16 +122,20 @@ TEST(Leases, CanBeUsedAfterTheirClientIsGone) {
   mutex m(*locks, "by mutex");
   m.lock();
   const auto token = released.token();
+  const auto owner = released.owner();
   locks.reset();
 
   EXPECT_FALSE(released.held());
   EXPECT_EQ(released.token(), token);
+  EXPECT_EQ(released.owner(), owner);
   EXPECT_EQ(released.remaining(), 0ns);
   EXPECT_EQ(released.name(), lock_name("released"));
   EXPECT_TRUE(released.get_stop_token().stop_requested());
   EXPECT_EQ(released.reenter().error(), errc::lost);
   EXPECT_EQ(released.release().error(), errc::lost);
   EXPECT_EQ(released.release().error(), errc::not_held);
+  EXPECT_EQ(released.token(), fence_token{});
+  EXPECT_EQ(released.owner(), owner_id{});
   EXPECT_EQ(again.release().error(), errc::lost);
   EXPECT_FALSE(dropped.held());
   EXPECT_FALSE(m.held());

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/settings.hpp"
 
+#include "base/password.hpp"
 #include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <fstream>
 #include <optional>
 
 namespace cremone::redis {
@@ -19,7 +18,6 @@ constexpr std::uint16_t default_sentinel_port = 26379;
 constexpr std::size_t most_sentinels = 16;  // a handful is usual; each may cost half a second of silence
 constexpr std::size_t longest_master = 128;
 constexpr int most_databases = 1'000'000;  // servers have 16 by default; they say so when there are fewer
-constexpr std::size_t longest_password = 4096;
 
 error bad(std::string detail) { return {errc::invalid_argument, std::move(detail)}; }
 
@@ -89,50 +87,6 @@ result<int> parse_db(const url& u, std::string_view path) {
   return *db;
 }
 
-/// One line, without its line break.
-result<std::string> read_password(const std::string& file, const std::string& by) {
-  std::ifstream in(file, std::ios::binary);
-  std::string line;
-  if (!in || !std::getline(in, line)) {
-    return error(errc::misconfigured,
-                 "no password can be read from the file " + printable(file) + " of ?" + by + "=");
-  }
-  if (!line.empty() && line.back() == '\r') {
-    line.pop_back();
-  }
-  if (line.empty() || line.size() > longest_password) {
-    return error(errc::misconfigured, "the first line of the file " + printable(file) + " of ?" + by +
-                                          "= is not a password: it has " + std::to_string(line.size()) +
-                                          " bytes");
-  }
-  return line;
-}
-
-/// `whose`: what the options begin with, empty or "sentinel_".
-result<std::string> find_password(const url& u, const std::string& whose, const std::string& in_the_url) {
-  const std::string by_file = whose + "password_file";
-  const std::string by_variable = whose + "password_env";
-  const std::string file = option(u, by_file);
-  const std::string variable = option(u, by_variable);
-  if ((in_the_url.empty() ? 0 : 1) + (file.empty() ? 0 : 1) + (variable.empty() ? 0 : 1) > 1) {
-    return bad(
-        "the URL gives more than one password: " + std::string(whose.empty() ? "in itself, by ?" : "by ?") +
-        by_file + "= or by ?" + by_variable + "=; keep one");
-  }
-  if (!file.empty()) {
-    return read_password(file, by_file);
-  }
-  if (!variable.empty()) {
-    const char* const value = std::getenv(variable.c_str());
-    if (value == nullptr || *value == '\0') {
-      return error(errc::misconfigured, "the environment variable " + printable(variable) + " of ?" +
-                                            by_variable + "= is not set");
-    }
-    return std::string(value);
-  }
-  return in_the_url;
-}
-
 result<layout> parse_layout(const url& u) {
   const std::string text = option(u, "layout");
   if (text == "classic") {
@@ -181,8 +135,8 @@ result<void> parse_max_ttl(const url& u, node_settings& into) {
 
 /// The keys of one prefix must never be those of another: 'a' has a lock 'lock:b' at a:lock:lock:b, where 'a:lock' has its 'b'.
 bool looks_like_a_key_of_ours(std::string_view prefix) {
-  constexpr std::array<std::string_view, 7> kinds = {"boot", "count", "lock", "queue",
-                                                     "wait", "wake",  "trial"};
+  constexpr std::array<std::string_view, 8> kinds = {"boot",  "count", "fence", "lock",
+                                                     "queue", "wait",  "wake",  "trial"};
   for (auto at = prefix.find(':'); at != std::string_view::npos; at = prefix.find(':', at + 1)) {
     const std::string_view rest = prefix.substr(at + 1);
     if (std::find(kinds.begin(), kinds.end(), rest.substr(0, rest.find(':'))) != kinds.end()) {
@@ -202,7 +156,7 @@ result<void> check_prefix(const std::string& prefix, layout kind) {
     return bad("the prefix '" + printable(prefix) +
                "' in the URL must not have blanks, nor a part behind a colon that is the name of cremone's "
                "own keys (boot, "
-               "count, lock, queue, wait, wake, trial)");
+               "count, fence, lock, queue, wait, wake, trial)");
   }
   return {};
 }
@@ -265,7 +219,7 @@ result<void> parse_sentinels(const url& u, const std::optional<tls_settings>& tl
   if (!master) {
     return master.error();
   }
-  auto password = find_password(u, "sentinel_", "");
+  auto password = password_of(u, "sentinel_", "");
   if (!password) {
     return password.error();
   }
@@ -391,7 +345,7 @@ result<node_settings> parse_settings(const url& u) {
   if (auto fine = parse_max_ttl(u, out); !fine) {
     return fine.error();
   }
-  auto password = find_password(u, "", u.password);
+  auto password = password_of(u, "", u.password);
   if (!password) {
     return password.error();
   }

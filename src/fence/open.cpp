@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which URL is whose, and what is said of one that is nobody's. The only file of the fence that knows all kinds of databases; each is
+// switched on by its CMake component.
+#include "fence/open.hpp"
+
+#include "base/suggest.hpp"
+#include "base/text.hpp"
+#include "fence/open_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace cremone::fence {
+
+namespace {
+
+struct scheme {
+  std::string_view name;
+  opened_marks (*open)(const destination&);
+  std::optional<sql_dialect> dialect;  // none where nothing has to be made
+};
+
+constexpr std::array schemes = {
+#ifdef CREMONE_WITH_SQLITE
+    scheme{"sqlite", open_sqlite, sql_dialect::sqlite},
+#endif
+#ifdef CREMONE_WITH_POSTGRES
+    scheme{"postgres", open_postgres, sql_dialect::postgres},
+    scheme{"postgresql", open_postgres, sql_dialect::postgres},
+#endif
+#ifdef CREMONE_WITH_MARIADB
+    scheme{"mariadb", open_mariadb, sql_dialect::mariadb},
+    scheme{"mysql", open_mariadb, sql_dialect::mariadb},
+#endif
+#ifdef CREMONE_WITH_REDIS
+    scheme{"redis", open_redis, std::nullopt},
+    scheme{"redis+unix", open_redis, std::nullopt},
+#endif
+    scheme{"", nullptr, std::nullopt},  // so that a build without any still compiles
+};
+
+error bad(std::string detail) { return {errc::invalid_argument, std::move(detail)}; }
+
+error unknown_scheme(const std::string& name) {
+  std::string known;
+  std::vector<std::string_view> names;
+  for (const scheme& s : schemes) {
+    if (s.open != nullptr) {
+      known += (known.empty() ? "" : ", ") + std::string(s.name) + "://";
+      names.push_back(s.name);
+    }
+  }
+  const std::string none = "no fence is behind " + name + "://; ";
+  if (name.starts_with("redlock")) {
+    return bad(none + "a lock may be kept by several servers, and what it protects is in one: " + known);
+  }
+  if (name.starts_with("redis")) {  // to suggest redis:// for rediss:// would be to advise against TLS
+    return bad(none + "it has neither TLS nor Sentinels, and knows " + known);
+  }
+  const std::string_view meant = closest(name, names);
+  return bad(none + (meant.empty() ? "this build has " + (known.empty() ? "none" : known)
+                                   : "did you mean " + std::string(meant) + "://?"));
+}
+
+struct known_destination {
+  destination where;
+  const scheme* kind = nullptr;
+};
+
+result<known_destination> find(std::string_view text, const open_options& how) {
+  if (text.find("://") == std::string_view::npos) {
+    return bad("the URL must look like scheme://…, for example sqlite:///srv/shop.db");
+  }
+  auto parsed = parse_url(text);
+  if (!parsed) {
+    return parsed.error();
+  }
+  const auto* const found = std::find_if(schemes.begin(), schemes.end(), [&](const scheme& s) {
+    return s.open != nullptr && s.name == parsed->scheme;
+  });
+  if (found == schemes.end()) {
+    return unknown_scheme(parsed->scheme);
+  }
+  if (how.table.empty()) {
+    return bad("the name of the table is empty");
+  }
+  if (!found->dialect && how.table != default_table) {
+    return bad(parsed->scheme + ":// has no tables; leave --table out");
+  }
+  return known_destination{{std::string(text), std::move(*parsed), how}, found};
+}
+
+}  // namespace
+
+result<std::unique_ptr<mark_store>> open_marks(std::string_view url, const open_options& how) {
+  const auto found = find(url, how);
+  if (!found) {
+    return found.error();
+  }
+  return found->kind->open(found->where);
+}
+
+result<std::optional<std::string>> needed_statement(std::string_view url, std::string_view table) {
+  const auto found = find(url, {.table = std::string(table)});
+  if (!found) {
+    return found.error();
+  }
+  const auto& dialect = found->kind->dialect;
+  return dialect ? std::optional(sql_gate::ddl(*dialect, table)) : std::nullopt;
+}
+
+std::string one_line(std::string_view message) {
+  std::string line;
+  while (!message.empty()) {
+    const auto end = std::min(message.find('\n'), message.size());
+    std::string_view part = message.substr(0, end);
+    message.remove_prefix(std::min(end + 1, message.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(" \t"), part.size()));
+    if (!part.empty()) {
+      line += (line.empty() ? "" : "; ") + std::string(part);
+    }
+  }
+  return printable(line);
+}
+
+}  // namespace cremone::fence

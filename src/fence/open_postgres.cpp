@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Marks in a PostgreSQL database. libpq reads the URL itself, so that all of its own ways to give a server, a password or a certificate
+// work here too: PGPASSWORD, ~/.pgpass, PGSSLMODE, sslmode= and the others.
+#include "base/text.hpp"
+#include "fence/open_parts.hpp"
+
+#include <cremone/fence_postgres.hpp>
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace cremone::fence {
+
+namespace {
+
+/// As others see them in the command line: they have better places.
+result<void> refuse_open_secrets(const url& u) {
+  for (const auto* const secret : {"password", "sslpassword"}) {
+    if (u.options.contains(secret)) {
+      return error(errc::invalid_argument,
+                   "?" + std::string(secret) +
+                       "= stands in the open for others on this machine; use PGPASSWORD, ~/.pgpass or "
+                       "?passfile=FILE");
+    }
+  }
+  return {};
+}
+
+/// parse_url() has seen to it that no '%' of a password is wrong, which libpq would quote.
+result<void> check_text(const std::string& text) {
+  char* message = nullptr;
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> read(
+      ::PQconninfoParse(text.c_str(), &message), ::PQconninfoFree);
+  const std::unique_ptr<char, void (*)(void*)> kept(message, ::PQfreemem);
+  if (read) {
+    return {};
+  }
+  return error(errc::invalid_argument,
+               "the URL: " + (message == nullptr ? "libpq cannot read it" : one_line(message)));
+}
+
+PGconn* connect(const std::string& text) {
+  const std::string patience = std::to_string(connect_patience.count());
+  const std::string silence = std::to_string(std::chrono::milliseconds(answer_patience).count());
+  const bool own_patience = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
+  // What the URL says comes later than ours, and wins.
+  const std::array<const char*, 6> keys = {"fallback_application_name",
+                                           "client_encoding",
+                                           "tcp_user_timeout",
+                                           own_patience ? "dbname" : "connect_timeout",
+                                           own_patience ? nullptr : "dbname",
+                                           nullptr};
+  const std::array<const char*, 6> values = {"cremone",
+                                             "UTF8",
+                                             silence.c_str(),
+                                             own_patience ? text.c_str() : patience.c_str(),
+                                             own_patience ? nullptr : text.c_str(),
+                                             nullptr};
+  return ::PQconnectdbParams(keys.data(), values.data(), 1);
+}
+
+/// The five letters and digits at the end of a message that has only them, else nothing.
+std::string sqlstate_in(std::string_view message) {
+  constexpr std::size_t length = 5;
+  message.remove_suffix(message.size() - std::min(message.find_last_not_of(" \n") + 1, message.size()));
+  const std::string_view last = message.substr(message.find_last_of(" \n") + 1);
+  const bool fits = last.size() == length && last.find_first_of("0123456789") != std::string_view::npos &&
+                    std::all_of(last.begin(), last.end(),
+                                [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); });
+  return fits ? std::string(last) : std::string();
+}
+
+errc meaning(const std::string& sqlstate) {
+  if (sqlstate.starts_with("28") || sqlstate == "42501") {
+    return errc::access_denied;
+  }
+  return sqlstate == "3D000" ? errc::misconfigured : errc::unreachable;
+}
+
+/// What the server says to people is in its own language; what it says to programs comes only when asked for. So it is asked once more.
+result<void> ask_again(PGconn* connection) {
+  const std::string said = "PostgreSQL: " + one_line(::PQerrorMessage(connection));
+  if (::PQconnectionNeedsPassword(connection) != 0) {
+    return error(errc::access_denied, said);
+  }
+  ::PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE);
+  ::PQreset(connection);
+  if (::PQstatus(connection) == CONNECTION_OK) {  // it has come back meanwhile
+    ::PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
+    return {};
+  }
+  return error(meaning(sqlstate_in(::PQerrorMessage(connection))), said);
+}
+
+class postgres_marks final : public sql_marks {
+ public:
+  postgres_marks(const std::shared_ptr<PGconn>& connection, const std::string& table)
+      : sql_marks(connection, postgres(connection.get()), table), words_(postgres(connection.get())) {}
+
+  /// PostgreSQL waits for another's transaction without end, unless it is told. It is told for this transaction alone: behind a pooler the
+  /// session is somebody else's next.
+  [[nodiscard]] result<void> check(const resource_name& resource, fence_token token) override {
+    auto done = say("BEGIN");
+    if (done) {
+      done = say("SET LOCAL lock_timeout = '" + std::to_string(lock_patience.count()) + "s'");
+    }
+    if (done) {
+      done = gate().check(resource, token);
+    }
+    if (!done) {
+      static_cast<void>(say("ROLLBACK"));
+      return done;
+    }
+    done = say("COMMIT");
+    if (!done && done.error() == errc::unreachable) {
+      return error(errc::outcome_unknown, done.error().detail());
+    }
+    return done;
+  }
+
+ private:
+  result<void> say(const std::string& statement) {
+    const auto answer = words_->execute({.text = statement});
+    return answer ? result<void>() : answer.error();
+  }
+
+  std::unique_ptr<sql_connection> words_;
+};
+
+}  // namespace
+
+opened_marks open_postgres(const destination& where) {
+  if (auto fine = refuse_open_secrets(where.parts); !fine) {
+    return fine.error();
+  }
+  if (auto fine = check_text(where.text); !fine) {
+    return fine.error();
+  }
+  const std::shared_ptr<PGconn> connection(connect(where.text), ::PQfinish);
+  if (!connection) {
+    return error(errc::unreachable, "PostgreSQL: no memory for a connection");
+  }
+  if (::PQstatus(connection.get()) != CONNECTION_OK) {
+    if (auto fine = ask_again(connection.get()); !fine) {
+      return fine.error();
+    }
+  }
+  ::PQsetNoticeProcessor(
+      connection.get(), [](void*, const char*) {}, nullptr);  // "relation exists, skipping"
+  return std::unique_ptr<mark_store>(std::make_unique<postgres_marks>(connection, where.how.table));
+}
+
+}  // namespace cremone::fence

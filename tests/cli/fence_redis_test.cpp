@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `fence check` and `show` on a real Redis server, by the URL that the locks have too.
+#include "cli/fence_fixture.hpp"
+#include "support/redis_server.hpp"
+
+#include <algorithm>
+
+namespace cremone::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class FenceRedis : public FenceTool {
+ protected:
+  [[nodiscard]] std::string at(const std::string& who = "", const std::string& more = "") const {
+    return "redis://" + who + server.node() + more;
+  }
+  [[nodiscard]] finished check(const std::string& url, const std::string& token) const {
+    return fence({"check", "--url", url, "prices"}, {.token = token});
+  }
+  [[nodiscard]] finished show(const std::string& url) const {
+    return fence({"show", "--url", url, "prices"});
+  }
+
+  redis_server server;
+};
+
+bool is_one_line(const std::string& text) {
+  return text.ends_with('\n') && std::count(text.begin(), text.end(), '\n') == 1;
+}
+
+TEST_F(FenceRedis, KeepsTheHighestTokenOfAResource) {
+  EXPECT_EQ(show(at()).code, 1);
+  EXPECT_EQ(check(at(), "41").code, 0);
+  EXPECT_EQ(check(at(), "41").code, 0);
+  EXPECT_EQ(check(at(), "57").code, 0);
+  const auto late = check(at(), "41");
+  EXPECT_EQ(late.code, 81);
+  EXPECT_THAT(late.err, AllOf(StartsWith("cremone: stale_token: "), HasSubstr("'prices'"), HasSubstr("41"),
+                              HasSubstr("57"), HasSubstr("Redis")));
+  EXPECT_TRUE(is_one_line(late.err)) << late.err;
+  EXPECT_EQ(show(at()).out, "57\n");
+  const auto told = json::parse(fence({"show", "--json", "--url", at(), "prices"}).out);
+  EXPECT_EQ(told["highest"], 57);
+  EXPECT_THAT(told["store"].get<std::string>(), HasSubstr(server.node()));
+  EXPECT_EQ(show("redis+unix://" + server.directory().file("socket") + "?layout=classic").code +
+                show(at("", "/0?layout=record")).code,
+            show("redis+unix://" + server.directory().file("socket")).code)
+      << "how locks are kept there does not matter";
+}
+
+TEST_F(FenceRedis, OtherDatabasesAndPrefixesAreOtherResources) {
+  EXPECT_EQ(check(at(), "57").code, 0);
+  EXPECT_EQ(check(at("", "/3"), "41").code, 0);
+  EXPECT_EQ(check(at("", "?prefix=shop"), "42").code, 0);
+  EXPECT_EQ(show(at("", "?db=3")).out, "41\n");
+  EXPECT_EQ(show(at("", "?prefix=shop")).out, "42\n");
+  EXPECT_EQ(show(at()).out, "57\n");
+  const auto end = show(at("", "/99"));
+  EXPECT_EQ(end.code, 78) << end.err;
+}
+
+TEST_F(FenceRedis, TokensBeyondWhatScriptsCountAreRefused) {
+  const auto end = check(at(), "9007199254740992");
+  EXPECT_EQ(end.code, 64) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("9007199254740992"));
+  EXPECT_EQ(check(at(), "9007199254740991").code, 0);
+}
+
+TEST_F(FenceRedis, AKeyThatIsSomethingElseIsComplainedAbout) {
+  EXPECT_EQ(server.ask({"SET", "cremone:fence:prices", "seventeen"}).shown(), "OK");
+  for (const auto& end : {check(at(), "41"), show(at())}) {
+    EXPECT_EQ(end.code, 78) << end.err;
+    EXPECT_TRUE(is_one_line(end.err)) << end.err;
+  }
+  EXPECT_EQ(server.ask({"GET", "cremone:fence:prices"}).shown(), "seventeen");
+}
+
+TEST_F(FenceRedis, LogsInAndShowsThePasswordToNobody) {
+  EXPECT_EQ(server.ask({"ACL", "SETUSER", "ann", "on", ">opensesame", "+@all", "~*", "&*"}).shown(), "OK");
+  const auto file = write_file(dir.file("pass"), "opensesame\n", 0600);
+  EXPECT_EQ(check(at("ann:opensesame@"), "41").code, 0);
+  EXPECT_EQ(check(at("ann@", "?password_file=" + file), "42").code, 0);
+  EXPECT_EQ(fence({"check", "--url", at("ann@", "?password_env=WORD"), "prices"},
+                  {.token = "43", .variables = {"WORD=opensesame"}})
+                .code,
+            0);
+  EXPECT_EQ(server.ask({"ACL", "SETUSER", "default", "off"}).shown(), "OK");
+  const auto wrong = check(at("ann:opensezame@"), "44");
+  EXPECT_EQ(wrong.code, 77) << wrong.err;
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr(server.node()), Not(HasSubstr("opensezame"))));
+  const auto none = check(at(), "44");
+  EXPECT_EQ(none.code, 77) << none.err;
+  EXPECT_EQ(show(at("ann:opensesame@")).out, "43\n");
+}
+
+TEST_F(FenceRedis, AServerThatIsGoneIsSaidInOneLine) {
+  const std::string url = at("ann:opensesame@");
+  const std::string socket = "redis+unix://" + dir.file("none");
+  EXPECT_EQ(::kill(server.pid(), SIGKILL), 0);
+  EXPECT_TRUE(wait_for([&] { return !alive(server.pid()); }));
+  for (const auto& end : {check(url, "41"), show(url), show(socket)}) {
+    EXPECT_EQ(end.code, 69) << end.err;
+    EXPECT_TRUE(is_one_line(end.err)) << end.err;
+    EXPECT_THAT(end.err, AllOf(HasSubstr("Redis at redis"), Not(HasSubstr("opensesame"))));
+  }
+}
+
+}  // namespace
+}  // namespace cremone::test
