@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, FencePause,
     ::testing::Combine(::testing::Values("file", "sqlite", "redis", "postgres", "mariadb"),
                        ::testing::Values("sqlite", "redis", "redlock")),
-    [](const auto& info) { return std::get<0>(info.param) + "_locked_by_" + std::get<1>(info.param); });
+    [](const auto& which) { return std::get<0>(which.param) + "_locked_by_" + std::get<1>(which.param); });
 
 }  // namespace
 
