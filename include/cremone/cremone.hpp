@@ -23,7 +23,6 @@ namespace cremone {
 /// |-------------------|-----------------------------------------------------------------------------------|
 /// | none, `sqlite://` | `locks.db` in the state directory: `$CREMONE_STATE_DIR`; else for root `/var/lib/cremone`, for others `$XDG_STATE_HOME/cremone` or `~/.local/state/cremone` |
 /// | `sqlite:///path`  | that file, for all processes of this machine that can write to it. No options.   |
-/// | `redis://HOST`    | one Redis server; `rediss://` with TLS, `redis+unix:///path` by its socket. `redis+sentinel://HOST,HOST/MASTER` finds it. Options: docs/redis.md |
 /// | `redis://HOST`    | one Redis server. `rediss://` with TLS, `redis+unix:///path` by its socket, `redis+sentinel://HOST,HOST/MASTER` and `rediss+sentinel://` find it. Options: docs/redis.md |
 /// | `memory://NAME`   | within this process; clients with the same NAME (or none) share it. No options.   |
 ///
