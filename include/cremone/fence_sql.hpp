@@ -101,7 +101,7 @@ enum class writes : std::uint8_t {
 /// | update_unchanged    | one row, without any lock, of a table that cannot be changed | nothing                       | no lost update, but for what comes back to an old value |
 ///
 /// All of them refuse with *stale_token*, and then nothing was written by them. What else the transaction has done is the caller's:
-/// roll it back.
+/// roll it back. The forms for one row answer *busy* when another has come between, and *misconfigured* when the key is that of several rows.
 ///
 /// Isolation: every level of each database will do. Where a transaction has read what another has changed since, check()
 /// answers *busy*, so that nobody writes what was made of an old state: roll back and begin again, with check() first.
@@ -128,7 +128,7 @@ class sql_gate {
 
   /// The whole of it: begins a transaction, checks, calls `write`, and commits; rolls back when any of these fails, and answers with
   /// its error. What `write` throws is passed on after the rollback. *outcome_unknown* when the connection was lost during the commit.
-  /// On *busy* it can be called again.
+  /// On *busy* it can be called again. *misconfigured* when a transaction is open already, or `write` has ended this one.
   [[nodiscard]] result<void> transact(const resource_name& resource, fence_token token,
                                       callback<result<void>()> write);
 
@@ -143,7 +143,7 @@ class sql_gate {
   [[nodiscard]] result<void> update(const sql_row& row, std::string_view token_column, fence_token token,
                                     std::span<const sql_column> set, writes how_often = writes::many);
 
-  /// Writes the owner's random id into the row: whoever did so last may write it. *not_held* when there is no such row.
+  /// Writes the owner's random id into the row, as 40 digits: whoever did so last may write it. *not_held* when there is no such row.
   [[nodiscard]] result<void> mark(const sql_row& row, std::string_view owner_column, const owner_id& owner);
 
   /// UPDATE … SET `set` WHERE … AND `owner_column` = owner. *stale_token* when another has marked it since.

@@ -21,6 +21,10 @@ namespace cremone::fence {
 /// lock is still held by that token. No table of marks is needed, and no later holder: who has lost the lock is refused even
 /// when nobody has written since. *stale_token* if not; *misconfigured* when no transaction is open, or the database has no locks in it.
 ///
+/// A transaction that was begun with a plain BEGIN will do: the call takes the turn to write, so that from then on nobody can take the lock away
+/// before the transaction ends; and it answers *busy* when the transaction has read before another wrote (SQLite's
+/// BUSY_SNAPSHOT), for what it read may be another holder's past. Renewals wait for that turn too: keep the transaction short.
+///
 ///     // BEGIN IMMEDIATE; …
 ///     if (auto still = cremone::fence::check_lock(database, lease.name(), lease.token()); !still) rollback(still.error());
 [[nodiscard]] result<void> check_lock(sqlite3* database, const lock_name& lock, fence_token token);

@@ -50,7 +50,7 @@ class MariadbGate : public ::testing::Test {
     });
   }
 
-  mariadb_database server{true};
+  mariadb_database server{false};
   std::unique_ptr<database_session> first = server.connect();
 };
 
@@ -201,15 +201,16 @@ TEST_F(MariadbGate, QuotesNamesInEveryMode) {
 }
 
 TEST_F(MariadbGate, SpellsANameInOneWayOnEveryConnection) {
-  std::uint64_t token = 40;
-  for (const char* const names : {"utf8mb4", "latin1", "cp1251", "gbk"}) {
+  for (const char* const names : {"utf8mb4", "latin1", "cp1251", "gbk", "binary"}) {
     first->run(std::string("SET NAMES ") + names);
-    first->run("SET character_set_connection = 'utf8mb4'");
     const auto passed =
-        first->gate().transact("\u00e9t\u00e9", fence_token(++token), [] { return result<void>(); });
-    ASSERT_TRUE(passed) << passed.error();
+        first->gate().transact("\u00e9t\u00e9", fence_token(41), [] { return result<void>(); });
+    ASSERT_TRUE(passed) << names << ": " << passed.error();
   }
   EXPECT_EQ(first->column("SELECT HEX(resource) FROM cremone_fence"), std::vector<std::string>{"C3A974C3A9"});
+  first->run("SET NAMES latin1");
+  first->run("SET character_set_connection = 'utf8mb4'");
+  EXPECT_THAT(said(), HasSubstr("SET NAMES utf8mb4"));
 }
 
 TEST(MariadbConnection, ThatIsNoneIsRefused) {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gate of <cremone/fence_sql.hpp>: a table with one row per resource, and what its answers mean. Knows no database but by its dialect
+// and its sql_connection; the forms that write one row are in sql_rows.cpp.
+#include "fence/sql.hpp"
+#include "fence/sql_answers.hpp"
+
+#include <cremone/fence_sql.hpp>
+
+#include <utility>
+
+namespace cremone::fence {
+
+namespace {
+
+error misconfigured(std::string detail) { return {errc::misconfigured, std::move(detail)}; }
+
+/// For a message, which is one line.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = c == '\n' || c == ' ';
+    if (!blank) {
+      line += c;
+    } else if (!line.ends_with(' ')) {
+      line += ' ';
+    }
+  }
+  return line;
+}
+
+/// What may be the table's fault says how the table should be.
+error explained(const error& why, sql_dialect dialect, std::string_view table) {
+  if (why.code() != errc::misconfigured) {
+    return why;
+  }
+  return misconfigured(why.detail() +
+                       ". If it is the gate's table: make it with `cremone fence init URL`, or: " +
+                       on_one_line(sql_gate::ddl(dialect, table)));
+}
+
+/// Is rolled back unless it is committed, also when the user's code throws.
+class transaction {
+ public:
+  explicit transaction(sql_connection& over) : connection_(over) {}
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+  ~transaction() {
+    if (!over_) {
+      (void)connection_.execute(
+          {.text = "ROLLBACK"});  // where the database has done so itself, it says that there is none
+    }
+  }
+
+  [[nodiscard]] result<void> commit() {
+    const auto done = connection_.execute({.text = "COMMIT"});
+    over_ = done.has_value();
+    if (done) {
+      return {};
+    }
+    if (done.error().code() != errc::unreachable) {
+      return done.error();
+    }
+    over_ = true;
+    return error(errc::outcome_unknown,
+                 done.error().detail() + "; the commit was under way, and may or may not have been done");
+  }
+
+ private:
+  sql_connection& connection_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+sql_gate::sql_gate(std::unique_ptr<sql_connection> over, std::string table)
+    : connection_(std::move(over)), table_(std::move(table)) {}
+
+std::string sql_gate::ddl(sql_dialect dialect, std::string_view table) { return sql::table(dialect, table); }
+
+result<void> sql_gate::check(const resource_name& resource, fence_token token) {
+  if (auto fine = sql::check_gate(connection_.get(), table_); !fine) {
+    return fine;
+  }
+  if (auto fine = check_token(token); !fine) {
+    return fine;
+  }
+  if (auto fine = check_resource(resource); !fine) {
+    return fine;
+  }
+  if (auto open = connection_->in_transaction(); !open) {
+    return open;
+  }
+  const sql_dialect dialect = connection_->dialect();
+  if (!examined_) {
+    if (const auto shape = connection_->examine(table_); !shape) {
+      return explained(shape.error(), dialect, table_);
+    }
+    examined_ = true;
+  }
+  const auto answer = connection_->execute(sql::gate(dialect, table_, resource, token));
+  if (!answer) {
+    return explained(answer.error(), dialect, table_);
+  }
+  // Once more, now that the database has spoken: a client's library may not know that its server has given up the transaction.
+  if (auto open = connection_->in_transaction(); !open) {
+    return open;
+  }
+  const auto given = sql::number_in(answer->first);
+  if (given == static_cast<std::int64_t>(token.value())) {
+    return {};
+  }
+  const auto seen =
+      given ? result<fence_token>(fence_token(static_cast<std::uint64_t>(*given))) : highest(resource);
+  if (!seen) {
+    return seen.error();
+  }
+  if (*seen > token) {
+    return stale("resource '" + resource.str() + "' in " + connection_->name(), token, *seen);
+  }
+  return explained(misconfigured("table '" + table_ + "' in " + connection_->name() + " did not take token " +
+                                 std::to_string(token.value()) + " although it has seen none above " +
+                                 std::to_string(seen->value()) + "; is there a trigger on it?"),
+                   dialect, table_);
+}
+
+result<void> sql_gate::transact(const resource_name& resource, fence_token token,
+                                callback<result<void>()> write) {
+  if (auto fine = sql::check_gate(connection_.get(), table_); !fine) {
+    return fine;
+  }
+  if (!write) {
+    return error(errc::invalid_argument, "transact() was given nothing to call");
+  }
+  if (connection_->in_transaction()) {
+    return misconfigured("a transaction is open already in " + connection_->name() +
+                         ": use check() in it, or end it first");
+  }
+  if (const auto begun = connection_->execute({.text = std::string(sql::begin(connection_->dialect()))});
+      !begun) {
+    return begun.error();
+  }
+  transaction step(*connection_);
+  if (auto passed = check(resource, token); !passed) {
+    return passed;
+  }
+  if (auto written = write(); !written) {
+    return written;
+  }
+  // PostgreSQL answers the COMMIT of a transaction in which something has failed with a rollback, and no error.
+  if (const auto open = connection_->in_transaction(); !open) {
+    return error(open.error().code(),
+                 "what was called has ended the transaction, or an error in it has, and nothing of it "
+                 "is fenced: " +
+                     open.error().detail());
+  }
+  return step.commit();
+}
+
+result<fence_token> sql_gate::highest(const resource_name& resource) {
+  if (const auto fine = sql::check_gate(connection_.get(), table_); !fine) {
+    return fine.error();
+  }
+  if (const auto fine = check_resource(resource); !fine) {
+    return fine.error();
+  }
+  const auto answer = connection_->execute(sql::highest(connection_->dialect(), table_, resource));
+  if (!answer) {
+    return explained(answer.error(), connection_->dialect(), table_);
+  }
+  if (!answer->first) {
+    return fence_token();
+  }
+  const auto seen = sql::number_in(answer->first);
+  if (!seen || *seen < 0) {
+    return explained(
+        misconfigured("table '" + table_ + "' in " + connection_->name() + " has no token for '" +
+                      resource.str() + "' but " + sql::shown(answer->first)),
+        connection_->dialect(), table_);
+  }
+  return fence_token(static_cast<std::uint64_t>(*seen));
+}
+
+result<void> sql_gate::create() {
+  if (auto fine = sql::check_gate(connection_.get(), table_); !fine) {
+    return fine;
+  }
+  if (connection_->in_transaction()) {
+    return misconfigured("a transaction is open in " + connection_->name() +
+                         ": end it before a table is made, which in MariaDB would commit it");
+  }
+  const sql_dialect dialect = connection_->dialect();
+  if (const auto made = connection_->execute({.text = ddl(dialect, table_)}); !made) {
+    return made.error();
+  }
+  if (const auto shape = connection_->examine(table_); !shape) {
+    return explained(shape.error(), dialect, table_);
+  }
+  examined_ = true;
+  return {};
+}
+
+}  // namespace cremone::fence
