@@ -40,7 +40,8 @@ std::string asked(std::uint16_t port, const std::string& text) {
 
 }  // namespace
 
-mariadb_server::mariadb_server(mariadb_options options) : options_(options) {
+mariadb_server::mariadb_server(mariadb_options options)
+    : directory_(place_for_data(options.synced)), options_(options) {
   user_.own(directory_.path());
   make_tables();
   start_again();
