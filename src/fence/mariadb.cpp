@@ -175,7 +175,7 @@ sql_value value_of(const char* bytes, std::size_t size, enum_field_types type) {
 }
 
 std::optional<std::vector<sql_value>> first_row(MYSQL_RES* rows) {
-  const MYSQL_ROW row = mysql_fetch_row(rows);
+  const char* const* const row = mysql_fetch_row(rows);
   if (row == nullptr) {
     return std::nullopt;
   }
