@@ -279,6 +279,10 @@ class maria_connection final : public sql_connection {
     if (connection_ == nullptr) {
       return no_connection();
     }
+    if (const unsigned last = mysql_errno(connection_); last == ER_LOCK_DEADLOCK || last == ER_CHECKREAD) {
+      return error(errc::misconfigured, name() + ": the server has given up this transaction (error " +
+                                            std::to_string(last) + "): ROLLBACK, and begin again");
+    }
     // Where each statement is not committed by itself, the next one begins a transaction.
     if (shows_transaction() || (connection_->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {
       return {};

@@ -103,7 +103,38 @@ TEST_F(MariadbGate, RefusesAViewAndATableOfThisConnectionAlone) {
   EXPECT_THAT(said(), HasSubstr("view"));
 }
 
+/// A statement of the user's own for which the server gives up the transaction, and a user who does not look at what it says.
+void lose_transaction(database_session& whose) {
+  EXPECT_THAT(
+      whose.refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
+      HasSubstr("try restarting transaction"));
+}
+
 TEST_F(MariadbGate, NoticesThatTheServerHasGivenUpTheTransaction) {
+  const auto slow = server.connect();
+  slow->begin();
+  (void)slow->value("SELECT balance FROM ledger");
+  ASSERT_TRUE(pay(*first, 41));
+  lose_transaction(*slow);
+  const auto checked = slow->gate().check("ledger", fence_token(57));
+  EXPECT_EQ(checked.error().code(), errc::misconfigured);
+  EXPECT_THAT(checked.error().message(), HasSubstr("given up this transaction"));
+  EXPECT_EQ(first->gate().highest("ledger")->value(), 41U);
+}
+
+TEST_F(MariadbGate, DoesNotCallItDoneWhenTheLastStatementWasGivenUp) {
+  const auto slow = server.connect();
+  const auto paid = slow->gate().transact("ledger", fence_token(57), [&]() -> result<void> {
+    (void)slow->value("SELECT balance FROM ledger");
+    first->run("UPDATE ledger SET balance = 1");
+    lose_transaction(*slow);
+    return {};
+  });
+  EXPECT_EQ(paid.error().code(), errc::misconfigured);
+  EXPECT_EQ(first->gate().highest("ledger")->value(), 0U);
+}
+
+TEST_F(MariadbGate, NoticesThatTooWhenTheClientsLibraryHasForgottenIt) {
   const auto slow = server.connect();
   auto used = slow->gate();
   ASSERT_TRUE(used.transact("ledger", fence_token(1), [] { return result<void>(); }));
@@ -113,10 +144,8 @@ TEST_F(MariadbGate, NoticesThatTheServerHasGivenUpTheTransaction) {
     slow->begin();
     (void)slow->value("SELECT balance FROM ledger");
     ASSERT_TRUE(pay(*first, token));
-    // A statement of the user's own, and a user who does not look at what it says.
-    EXPECT_THAT(
-        slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
-        HasSubstr("try restarting transaction"));
+    lose_transaction(*slow);
+    ping(*slow);
     EXPECT_TRUE(slow->connection()->in_transaction()) << "this is what the client's library shows";
     const auto checked = gate->check("ledger", fence_token(++token));
     EXPECT_EQ(checked.error().code(), errc::misconfigured) << "what comes next would be committed by itself";
@@ -130,8 +159,8 @@ TEST_F(MariadbGate, SaysWhatItDidWhenTheServerHadGivenUpTheTransaction) {
   slow->begin();
   (void)slow->value("SELECT balance FROM ledger");
   ASSERT_TRUE(pay(*first, 41));
-  EXPECT_NE(slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
-            "");
+  lose_transaction(*slow);
+  ping(*slow);
   const std::vector<fence::sql_column> set{{"balance", std::int64_t{5}}};
   const auto written = slow->gate().update({"ledger", "id", std::int64_t{1}}, "token", fence_token(57), set);
   EXPECT_EQ(written.error().code(), errc::misconfigured);
