@@ -9,6 +9,7 @@
 // deadlock say, the client's library goes on to show one: what comes then is committed by itself.
 #include "base/reading.hpp"
 #include "base/text.hpp"
+#include "fence/sql.hpp"
 
 #include <cremone/fence_mariadb.hpp>
 
@@ -174,7 +175,7 @@ sql_value value_of(const char* bytes, std::size_t size, enum_field_types type) {
 }
 
 std::optional<std::vector<sql_value>> first_row(MYSQL_RES* rows) {
-  const MYSQL_ROW row = mysql_fetch_row(rows);
+  const char* const* const row = mysql_fetch_row(rows);
   if (row == nullptr) {
     return std::nullopt;
   }
@@ -215,7 +216,8 @@ constexpr const char* shape_query =
     "ORDER BY s.INDEX_NAME, s.SEQ_IN_INDEX SEPARATOR ', ') FROM information_schema.STATISTICS s "
     "WHERE s.TABLE_SCHEMA = DATABASE() AND s.TABLE_NAME = ? AND s.NON_UNIQUE = 0), "
     "(SELECT c.CHARACTER_MAXIMUM_LENGTH FROM information_schema.COLUMNS c "
-    "WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = ? AND c.COLUMN_NAME = 'resource') "
+    "WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = ? AND c.COLUMN_NAME = 'resource'), "
+    "@@character_set_client = @@character_set_connection "
     "FROM information_schema.TABLES t WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_NAME = ?";
 
 constexpr std::string_view right_columns =
@@ -244,19 +246,14 @@ std::string fault_of(const std::vector<sql_value>& shape) {
     return "has too little room for names: resource should be VARBINARY(" +
            std::to_string(resource_name::max_size) + ")";
   }
+  if (shape[4] != sql_value(std::int64_t{1})) {
+    return "would get names in another spelling from this connection than from others, since its "
+           "character_set_client and character_set_connection differ: SET NAMES utf8mb4";
+  }
   return {};
 }
 
-std::string quoted(std::string_view name) {
-  std::string out = "`";
-  for (const char c : name) {
-    out += c;
-    if (c == '`') {
-      out += c;
-    }
-  }
-  return out + '`';
-}
+std::string quoted(std::string_view table) { return sql::quoted(sql_dialect::mariadb, table); }
 
 // ---- the connection ---------------------------------------------------------------------------------------
 
@@ -281,6 +278,10 @@ class maria_connection final : public sql_connection {
   [[nodiscard]] result<void> in_transaction() const override {
     if (connection_ == nullptr) {
       return no_connection();
+    }
+    if (const unsigned last = mysql_errno(connection_); last == ER_LOCK_DEADLOCK || last == ER_CHECKREAD) {
+      return error(errc::misconfigured, name() + ": the server has given up this transaction (error " +
+                                            std::to_string(last) + "): ROLLBACK, and begin again");
     }
     // Where each statement is not committed by itself, the next one begins a transaction.
     if (shows_transaction() || (connection_->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {

@@ -5,6 +5,7 @@
 // its business, nor whether a token may pass.
 #include "base/reading.hpp"
 #include "base/text.hpp"
+#include "fence/sql.hpp"
 
 #include <cremone/fence_postgres.hpp>
 
@@ -206,16 +207,7 @@ std::string fault_of(const std::vector<sql_value>& shape) {
   return {};
 }
 
-std::string quoted(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    out += c;
-    if (c == '"') {
-      out += c;
-    }
-  }
-  return out + '"';
-}
+std::string quoted(std::string_view table) { return sql::quoted(sql_dialect::postgres, table); }
 
 // ---- the connection ---------------------------------------------------------------------------------------
 

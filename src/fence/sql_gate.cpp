@@ -102,6 +102,10 @@ result<void> sql_gate::check(const resource_name& resource, fence_token token) {
   if (!answer) {
     return explained(answer.error(), dialect, table_);
   }
+  // Once more, now that the database has spoken: a client's library may not know that its server has given up the transaction.
+  if (auto open = connection_->in_transaction(); !open) {
+    return open;
+  }
   const auto given = sql::number_in(answer->first);
   if (given == static_cast<std::int64_t>(token.value())) {
     return {};

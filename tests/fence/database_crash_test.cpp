@@ -15,7 +15,10 @@ namespace cremone::test {
 
 namespace {
 
-class DatabaseCrash : public OnADatabase {};
+class DatabaseCrash : public OnADatabase {
+ protected:
+  [[nodiscard]] bool synced() const override { return true; }
+};
 
 INSTANTIATE_TEST_SUITE_P(On, DatabaseCrash, ::testing::ValuesIn(tested_databases()),
                          [](const auto& tested) { return tested.param.name; });

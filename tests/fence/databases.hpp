@@ -98,10 +98,13 @@ inline void set_up(database_session& session) {
 class OnADatabase : public ::testing::TestWithParam<database_kind> {
  protected:
   void SetUp() override {
-    server = GetParam().start(true);
+    server = GetParam().start(synced());
     first = server->connect();
     set_up(*first);
   }
+
+  /// Whether commits wait for the disk, which takes its time.
+  [[nodiscard]] virtual bool synced() const { return false; }
 
   [[nodiscard]] std::string balance() { return first->value("SELECT balance FROM ledger WHERE id = 1"); }
   [[nodiscard]] std::uint64_t highest(const std::string& resource = "ledger") {

@@ -45,6 +45,8 @@ class mariadb_session final : public database_session {
   void isolate(const std::string& level) override { run("SET SESSION TRANSACTION ISOLATION LEVEL " + level); }
   [[nodiscard]] std::string id() override { return std::to_string(mysql_thread_id(link_.get())); }
 
+  void ping() { EXPECT_EQ(mysql_ping(link_.get()), 0) << mysql_error(link_.get()); }
+
  private:
   using rows_of_server = std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)>;
 
@@ -57,6 +59,8 @@ class mariadb_session final : public database_session {
 };
 
 }  // namespace
+
+void ping(database_session& session) { dynamic_cast<mariadb_session&>(session).ping(); }
 
 std::unique_ptr<database_session> mariadb_database::connect(const std::string& user) {
   return std::make_unique<mariadb_session>(server_.port(), user.empty() ? "root" : user);

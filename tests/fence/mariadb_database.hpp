@@ -33,4 +33,7 @@ class mariadb_database final : public database {
   mariadb_server server_;
 };
 
+/// As a pool does to see whether a connection is still good: the last error is forgotten.
+void ping(database_session& session);
+
 }  // namespace cremone::test

@@ -50,7 +50,7 @@ class MariadbGate : public ::testing::Test {
     });
   }
 
-  mariadb_database server{true};
+  mariadb_database server{false};
   std::unique_ptr<database_session> first = server.connect();
 };
 
@@ -103,7 +103,38 @@ TEST_F(MariadbGate, RefusesAViewAndATableOfThisConnectionAlone) {
   EXPECT_THAT(said(), HasSubstr("view"));
 }
 
+/// A statement of the user's own for which the server gives up the transaction, and a user who does not look at what it says.
+void lose_transaction(database_session& whose) {
+  EXPECT_THAT(
+      whose.refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
+      HasSubstr("try restarting transaction"));
+}
+
 TEST_F(MariadbGate, NoticesThatTheServerHasGivenUpTheTransaction) {
+  const auto slow = server.connect();
+  slow->begin();
+  (void)slow->value("SELECT balance FROM ledger");
+  ASSERT_TRUE(pay(*first, 41));
+  lose_transaction(*slow);
+  const auto checked = slow->gate().check("ledger", fence_token(57));
+  EXPECT_EQ(checked.error().code(), errc::misconfigured);
+  EXPECT_THAT(checked.error().message(), HasSubstr("given up this transaction"));
+  EXPECT_EQ(first->gate().highest("ledger")->value(), 41U);
+}
+
+TEST_F(MariadbGate, DoesNotCallItDoneWhenTheLastStatementWasGivenUp) {
+  const auto slow = server.connect();
+  const auto paid = slow->gate().transact("ledger", fence_token(57), [&]() -> result<void> {
+    (void)slow->value("SELECT balance FROM ledger");
+    first->run("UPDATE ledger SET balance = 1");
+    lose_transaction(*slow);
+    return {};
+  });
+  EXPECT_EQ(paid.error().code(), errc::misconfigured);
+  EXPECT_EQ(first->gate().highest("ledger")->value(), 0U);
+}
+
+TEST_F(MariadbGate, NoticesThatTooWhenTheClientsLibraryHasForgottenIt) {
   const auto slow = server.connect();
   auto used = slow->gate();
   ASSERT_TRUE(used.transact("ledger", fence_token(1), [] { return result<void>(); }));
@@ -113,10 +144,8 @@ TEST_F(MariadbGate, NoticesThatTheServerHasGivenUpTheTransaction) {
     slow->begin();
     (void)slow->value("SELECT balance FROM ledger");
     ASSERT_TRUE(pay(*first, token));
-    // A statement of the user's own, and a user who does not look at what it says.
-    EXPECT_THAT(
-        slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
-        HasSubstr("try restarting transaction"));
+    lose_transaction(*slow);
+    ping(*slow);
     EXPECT_TRUE(slow->connection()->in_transaction()) << "this is what the client's library shows";
     const auto checked = gate->check("ledger", fence_token(++token));
     EXPECT_EQ(checked.error().code(), errc::misconfigured) << "what comes next would be committed by itself";
@@ -130,8 +159,8 @@ TEST_F(MariadbGate, SaysWhatItDidWhenTheServerHadGivenUpTheTransaction) {
   slow->begin();
   (void)slow->value("SELECT balance FROM ledger");
   ASSERT_TRUE(pay(*first, 41));
-  EXPECT_NE(slow->refusal_of("SET STATEMENT innodb_snapshot_isolation = 1 FOR UPDATE ledger SET balance = 0"),
-            "");
+  lose_transaction(*slow);
+  ping(*slow);
   const std::vector<fence::sql_column> set{{"balance", std::int64_t{5}}};
   const auto written = slow->gate().update({"ledger", "id", std::int64_t{1}}, "token", fence_token(57), set);
   EXPECT_EQ(written.error().code(), errc::misconfigured);
@@ -201,15 +230,16 @@ TEST_F(MariadbGate, QuotesNamesInEveryMode) {
 }
 
 TEST_F(MariadbGate, SpellsANameInOneWayOnEveryConnection) {
-  std::uint64_t token = 40;
-  for (const char* const names : {"utf8mb4", "latin1", "cp1251", "gbk"}) {
+  for (const char* const names : {"utf8mb4", "latin1", "cp1251", "gbk", "binary"}) {
     first->run(std::string("SET NAMES ") + names);
-    first->run("SET character_set_connection = 'utf8mb4'");
     const auto passed =
-        first->gate().transact("\u00e9t\u00e9", fence_token(++token), [] { return result<void>(); });
-    ASSERT_TRUE(passed) << passed.error();
+        first->gate().transact("\u00e9t\u00e9", fence_token(41), [] { return result<void>(); });
+    ASSERT_TRUE(passed) << names << ": " << passed.error();
   }
   EXPECT_EQ(first->column("SELECT HEX(resource) FROM cremone_fence"), std::vector<std::string>{"C3A974C3A9"});
+  first->run("SET NAMES latin1");
+  first->run("SET character_set_connection = 'utf8mb4'");
+  EXPECT_THAT(said(), HasSubstr("SET NAMES utf8mb4"));
 }
 
 TEST(MariadbConnection, ThatIsNoneIsRefused) {

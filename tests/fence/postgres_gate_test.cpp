@@ -43,7 +43,7 @@ class PostgresGate : public ::testing::Test {
     return checked.error().message();
   }
 
-  postgres_database server{true};
+  postgres_database server{false};
   std::unique_ptr<database_session> first = server.connect();
 };
 

@@ -40,7 +40,8 @@ std::string asked(std::uint16_t port, const std::string& text) {
 
 }  // namespace
 
-mariadb_server::mariadb_server(mariadb_options options) : options_(options) {
+mariadb_server::mariadb_server(mariadb_options options)
+    : directory_(place_for_data(options.synced)), options_(options) {
   user_.own(directory_.path());
   make_tables();
   start_again();
@@ -55,18 +56,20 @@ std::vector<std::string> mariadb_server::arguments() const {
           "--datadir=" + directory_.file("data"),
           "--socket=" + directory_.file("socket"),
           "--pid-file=" + directory_.file("pid"),
+          "--tmpdir=" + directory_.file("tmp"),  // a server that starts removes what others have in theirs
           "--bind-address=127.0.0.1",
           "--port=" + port_.text(),
           "--innodb-log-file-size=8M",
           "--innodb-buffer-pool-size=16M",
-          std::string("--innodb-flush-log-at-trx-commit=") + (options_.synced ? "1" : "2")};
+          options_.synced ? "--innodb-flush-log-at-trx-commit=1" : "--debug-no-sync"};
 }
 
 /// What the installer would do, without its helper programs and its pages of help.
 void mariadb_server::make_tables() {
-  const std::string data = directory_.file("data");
-  std::filesystem::create_directory(data);
-  user_.own(data);
+  for (const char* const name : {"data", "tmp"}) {
+    std::filesystem::create_directory(directory_.file(name));
+    user_.own(directory_.file(name));
+  }
   const std::string tables =
       first_of({"/usr/share/mariadb/mysql_system_tables.sql", "/usr/share/mysql/mysql_system_tables.sql"},
                "mysql_system_tables.sql");
@@ -76,7 +79,7 @@ void mariadb_server::make_tables() {
   for (const std::string& word : arguments()) {
     command += " '" + word + "'";
   }
-  server_process made({"/bin/sh", "-c", command + " --bootstrap --silent-startup"}, user_,
+  server_process made({"/bin/sh", "-c", command + " --bootstrap --silent-startup --debug-no-sync"}, user_,
                       directory_.file("bootstrap.log"), "a shell");
   if (!made.finish()) {
     throw std::runtime_error("mariadbd --bootstrap fails: " + made.log());

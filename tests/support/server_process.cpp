@@ -3,6 +3,8 @@
 
 #include "support/wait_for.hpp"
 
+#include <gtest/gtest.h>
+
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
@@ -12,6 +14,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -49,6 +53,16 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 }  // namespace
+
+std::string place_for_data(bool durable) {
+  constexpr std::uintmax_t plenty =
+      2'000'000'000;  // a server takes less than a tenth of it, and there are a few at a time
+  std::error_code none;
+  const auto memory = std::filesystem::space("/dev/shm", none);
+  return !durable && !none && memory.available > plenty && ::access("/dev/shm", W_OK) == 0
+             ? "/dev/shm/"
+             : ::testing::TempDir();
+}
 
 server_user::server_user(const std::string& name) : change_(::geteuid() == 0) {
   if (!change_) {

@@ -12,6 +12,9 @@
 
 namespace cremone::test {
 
+/// For data that a power cut may take: in memory, where there is plenty; else where everything is. Ends in a slash.
+[[nodiscard]] std::string place_for_data(bool durable);
+
 /// Who a server runs as. Some refuse root, so root becomes the named user before the server begins; anybody else stays who they are.
 class server_user {
  public:

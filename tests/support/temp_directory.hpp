@@ -15,7 +15,8 @@ namespace cremone::test {
 
 class temp_directory {
  public:
-  temp_directory() : path_(::testing::TempDir() + "cremone-XXXXXX") {
+  explicit temp_directory(const std::string& within = ::testing::TempDir())
+      : path_(within + "cremone-XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), "mkdtemp " + path_);
     }
