@@ -67,14 +67,13 @@ TEST_F(FenceCrash, KilledAtAnyMomentItLeavesAWholeFileAndNoLowerToken) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 draw(seed);
 
-  // How long it takes from start to end, so that the blows fall all over it.
-  auto longest = 1us;
+  // How long one takes from start to end, so that the blows fall all over it.
+  const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t token = 1; token <= 5; ++token) {
-    const auto start = std::chrono::steady_clock::now();
     ASSERT_EQ(run(writing(file, token), with(content_of(token))).code, 0);
-    longest = std::max(longest, std::chrono::duration_cast<std::chrono::microseconds>(
-                                    std::chrono::steady_clock::now() - start));
   }
+  const auto usual =
+      std::chrono::duration_cast<std::chrono::microseconds>((std::chrono::steady_clock::now() - start) / 5);
 
   std::uint64_t before = 5;
   std::uint64_t killed = 0;
@@ -82,7 +81,7 @@ TEST_F(FenceCrash, KilledAtAnyMomentItLeavesAWholeFileAndNoLowerToken) {
   std::uint64_t most_names = 0;
   for (std::uint64_t token = 6; token < 6 + kills; ++token) {
     process tool(writing(file, token), with(content_of(token)));
-    std::this_thread::sleep_for(std::uniform_int_distribution<long>(0, longest.count())(draw) *
+    std::this_thread::sleep_for(std::uniform_int_distribution<long>(0, usual.count())(draw) *
                                 std::chrono::microseconds(1));
     tool.signal(SIGKILL);
     const auto end = tool.wait();

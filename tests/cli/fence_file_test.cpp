@@ -171,7 +171,7 @@ TEST_F(FenceTool, AHolderWhoseLockWasTakenFromItWritesNoMore) {
   const auto held = dir.file("held");
   const std::string tool = CREMONE_TOOL;
   process late(
-      cremone_words({"run", "report", "--", "setsid", "sh", "-c",
+      cremone_words({"run", "report", "--", "setsid", "-w", "sh", "-c",
                      "echo > " + held + "; while [ ! -e " + go + " ]; do sleep 0.01; done; echo late | " +
                          tool + " fence write " + file + "; echo $? > " + dir.file("code")}),
       here());
@@ -322,7 +322,7 @@ TEST_F(FenceTool, OnAReadOnlyFileSystemNothingIsChanged) {
     }
     for (const std::string command : {"write", "append", "check"}) {
       const auto end = fence({command, file}, {.token = "57", .input = "new"});
-      if (end.code != 74 || !is_one_line(end.err) || end.err.find(file) == std::string::npos) {
+      if (end.code != 74 || !is_one_line(end.err) || end.err.find(on) == std::string::npos) {
         return command + ": " + std::to_string(end.code) + " " + end.err;
       }
     }
