@@ -2,6 +2,7 @@
 //
 // Marks in a PostgreSQL database. libpq reads the URL itself, so that all of its own ways to give a server, a password or a certificate
 // work here too: PGPASSWORD, ~/.pgpass, PGSSLMODE, sslmode= and the others.
+#include "base/reading.hpp"
 #include "base/text.hpp"
 #include "fence/open_parts.hpp"
 
@@ -10,15 +11,24 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace cremone::fence {
 
 namespace {
 
-/// As others see them in the command line: they have better places.
+/// Secrets that others see in the command line have better places. Of one with an '@', libpq would take a part for the host, and
+/// name it.
 result<void> refuse_open_secrets(const url& u) {
+  if (u.bare_at) {
+    return error(errc::invalid_argument,
+                 "the URL's user or password has an '@' that is not percent-encoded; write %40 for it");
+  }
   for (const auto* const secret : {"password", "sslpassword"}) {
     if (u.options.contains(secret)) {
       return error(errc::invalid_argument,
@@ -30,12 +40,32 @@ result<void> refuse_open_secrets(const url& u) {
   return {};
 }
 
+/// libpq finds out about a port only when it connects, and then as if nobody answered there. What stands in its place may be a
+/// password, where the host was forgotten.
+result<void> check_ports(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view one = cut(list, ',');
+    const auto port = whole_number<std::uint16_t>(one);
+    if (!one.empty() && (!port || *port == 0)) {
+      return error(errc::invalid_argument,
+                   "the port in the URL must be a number from 1 to 65535, as in "
+                   "postgres://user@localhost:5432/shop");
+    }
+  }
+  return {};
+}
+
 /// parse_url() has seen to it that no '%' of a password is wrong, which libpq would quote.
 result<void> check_text(const std::string& text) {
   char* message = nullptr;
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> read(
       ::PQconninfoParse(text.c_str(), &message), ::PQconninfoFree);
   const std::unique_ptr<char, void (*)(void*)> kept(message, ::PQfreemem);
+  for (const auto* option = read.get(); option != nullptr && option->keyword != nullptr; ++option) {
+    if (std::string_view(option->keyword) == "port" && option->val != nullptr) {
+      return check_ports(option->val);
+    }
+  }
   if (read) {
     return {};
   }
@@ -43,25 +73,40 @@ result<void> check_text(const std::string& text) {
                "the URL: " + (message == nullptr ? "libpq cannot read it" : one_line(message)));
 }
 
-PGconn* connect(const std::string& text) {
-  const std::string patience = std::to_string(connect_patience.count());
-  const std::string silence = std::to_string(std::chrono::milliseconds(answer_patience).count());
-  const bool own_patience = std::getenv("PGCONNECT_TIMEOUT") != nullptr;
-  // What the URL says comes later than ours, and wins.
-  const std::array<const char*, 6> keys = {"fallback_application_name",
-                                           "client_encoding",
-                                           "tcp_user_timeout",
-                                           own_patience ? "dbname" : "connect_timeout",
-                                           own_patience ? nullptr : "dbname",
-                                           nullptr};
-  const std::array<const char*, 6> values = {"cremone",
-                                             "UTF8",
-                                             silence.c_str(),
-                                             own_patience ? text.c_str() : patience.c_str(),
-                                             own_patience ? nullptr : text.c_str(),
-                                             nullptr};
-  return ::PQconnectdbParams(keys.data(), values.data(), 1);
-}
+/// What libpq is told: the URL, and before it, so that it wins, what is usual here.
+class parameters {
+ public:
+  explicit parameters(const std::string& url) {
+    add("fallback_application_name", "cremone");
+    add("client_encoding", "UTF8");
+    add("tcp_user_timeout", std::to_string(std::chrono::milliseconds(answer_patience).count()));
+    if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) {
+      add("connect_timeout", std::to_string(connect_patience.count()));
+    }
+    add("dbname", url);
+  }
+
+  [[nodiscard]] PGconn* connect() const { return ::PQconnectdbParams(keys().data(), values().data(), 1); }
+  [[nodiscard]] PGPing ping() const { return ::PQpingParams(keys().data(), values().data(), 1); }
+
+ private:
+  void add(const char* key, std::string value) { all_.emplace_back(key, std::move(value)); }
+  [[nodiscard]] std::vector<const char*> keys() const {
+    std::vector<const char*> list;
+    std::transform(all_.begin(), all_.end(), std::back_inserter(list), [](const auto& p) { return p.first; });
+    list.push_back(nullptr);
+    return list;
+  }
+  [[nodiscard]] std::vector<const char*> values() const {
+    std::vector<const char*> list;
+    std::transform(all_.begin(), all_.end(), std::back_inserter(list),
+                   [](const auto& p) { return p.second.c_str(); });
+    list.push_back(nullptr);
+    return list;
+  }
+
+  std::vector<std::pair<const char*, std::string>> all_;
+};
 
 /// The five letters and digits at the end of a message that has only them, else nothing.
 std::string sqlstate_in(std::string_view message) {
@@ -81,11 +126,19 @@ errc meaning(const std::string& sqlstate) {
   return sqlstate == "3D000" ? errc::misconfigured : errc::unreachable;
 }
 
-/// What the server says to people is in its own language; what it says to programs comes only when asked for. So it is asked once more.
-result<void> ask_again(PGconn* connection) {
+/// Why there is no connection. What the server says to people is in its own language; what it says to programs comes only when
+/// asked for. So it is asked once more.
+result<void> ask_again(const parameters& to, PGconn* connection) {
   const std::string said = "PostgreSQL: " + one_line(::PQerrorMessage(connection));
   if (::PQconnectionNeedsPassword(connection) != 0) {
     return error(errc::access_denied, said);
+  }
+  const PGPing there = to.ping();
+  if (there == PQPING_NO_ATTEMPT) {
+    return error(errc::invalid_argument, said);
+  }
+  if (there == PQPING_NO_RESPONSE) {
+    return error(errc::unreachable, said);
   }
   ::PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE);
   ::PQreset(connection);
@@ -140,12 +193,13 @@ opened_marks open_postgres(const destination& where) {
   if (auto fine = check_text(where.text); !fine) {
     return fine.error();
   }
-  const std::shared_ptr<PGconn> connection(connect(where.text), ::PQfinish);
+  const parameters to(where.text);
+  const std::shared_ptr<PGconn> connection(to.connect(), ::PQfinish);
   if (!connection) {
     return error(errc::unreachable, "PostgreSQL: no memory for a connection");
   }
   if (::PQstatus(connection.get()) != CONNECTION_OK) {
-    if (auto fine = ask_again(connection.get()); !fine) {
+    if (auto fine = ask_again(to, connection.get()); !fine) {
       return fine.error();
     }
   }

@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -171,7 +170,7 @@ TEST_F(FenceTool, AHolderWhoseLockWasTakenFromItWritesNoMore) {
   const auto held = dir.file("held");
   const std::string tool = CREMONE_TOOL;
   process late(
-      cremone_words({"run", "report", "--", "setsid", "sh", "-c",
+      cremone_words({"run", "report", "--", "setsid", "-w", "sh", "-c",
                      "echo > " + held + "; while [ ! -e " + go + " ]; do sleep 0.01; done; echo late | " +
                          tool + " fence write " + file + "; echo $? > " + dir.file("code")}),
       here());
@@ -250,8 +249,12 @@ TEST_F(FenceTool, AtATerminalSpeaksInSentences) {
   auto checked = at_terminal({"check", "--token", "42", file});
   EXPECT_EQ(checked.report(), "exited 0");
   EXPECT_TRUE(checked.shows("Token 42 passes"));
-  auto none = at_terminal({"show", dir.path()});
-  EXPECT_THAT(none.report(), AnyOf("exited 1", "exited 64"));
+  auto unseen = at_terminal({"show", write_file(dir.file("unseen"), "x")});
+  EXPECT_EQ(unseen.report(), "exited 1");
+  EXPECT_TRUE(unseen.shows("No token has come to file"));
+  auto none = at_terminal({"show", dir.file("none")});
+  EXPECT_EQ(none.report(), "exited 1");
+  EXPECT_TRUE(none.shows("There is no file"));
   const auto piped = write(file, "43", "x");
   EXPECT_EQ(piped.err, "") << "nobody is told to type into a pipe";
 }
@@ -322,7 +325,7 @@ TEST_F(FenceTool, OnAReadOnlyFileSystemNothingIsChanged) {
     }
     for (const std::string command : {"write", "append", "check"}) {
       const auto end = fence({command, file}, {.token = "57", .input = "new"});
-      if (end.code != 74 || !is_one_line(end.err) || end.err.find(file) == std::string::npos) {
+      if (end.code != 74 || !is_one_line(end.err) || end.err.find(on) == std::string::npos) {
         return command + ": " + std::to_string(end.code) + " " + end.err;
       }
     }
