@@ -57,6 +57,14 @@ result<token_file> enter(const place& at, fence_token token, std::chrono::millis
   return locked;
 }
 
+/// Who is late already need not put all its content on the disk first. What counts is asked under the lock, and so is what is wrong.
+result<void> refuse_early(const place& at, fence_token token, std::chrono::milliseconds patience) {
+  const auto seen = fence::read_token_file(at, patience);
+  return seen && !fence::mark(*seen).allows(token)
+             ? result<void>(fence::stale("file " + at.shown(), token, *seen))
+             : result<void>();
+}
+
 /// All that the source has, into the draft. How much it was, and its sum.
 result<std::pair<std::uint64_t, std::uint64_t>> drain(fenced_file::source& from, draft& to) {
   if (!from) {
@@ -173,6 +181,9 @@ result<void> replace(const std::string& path, std::chrono::milliseconds patience
   if (!at) {
     return at.error();
   }
+  if (auto early = refuse_early(*at, token, patience); !early) {
+    return early;
+  }
   auto next = replacement::begin(*at);
   if (!next) {
     return next.error();
@@ -253,6 +264,9 @@ result<void> fenced_file::append(fence_token token, source more) const {
   const auto at = begin(token, path_);
   if (!at) {
     return at.error();
+  }
+  if (auto early = refuse_early(*at, token, patience_); !early) {
+    return early;
   }
   auto spooled = draft::make(*at, 0666);
   if (!spooled) {

@@ -17,7 +17,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,14 @@ namespace cremone::test {
 
 inline std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string("(no file)");
+  if (!file) {
+    return "(no file)";
+  }
+  std::ostringstream all;
+  if (file.peek() != std::ifstream::traits_type::eof()) {
+    all << file.rdbuf();
+  }
+  return all.str();
 }
 
 inline void fill(const std::string& path, const std::string& content) {

@@ -112,6 +112,19 @@ TEST_F(FencedFile, OfASourceThatFailsIsAsItWas) {
   EXPECT_THAT(names_in(directory_.path()), ElementsAre("report", "report.fence"));
 }
 
+TEST_F(FencedFile, DoesNotAskTheSourceOfOneWhoIsLateAlready) {
+  const fenced_file file(path());
+  ASSERT_TRUE(file.write(fence_token(7), "old"));
+  bool asked = false;
+  const auto source = [&](std::span<char>) -> result<std::size_t> {
+    asked = true;
+    return std::size_t{0};
+  };
+  EXPECT_EQ(file.write(fence_token(6), source).error().code(), errc::stale_token);
+  EXPECT_EQ(file.append(fence_token(6), source).error().code(), errc::stale_token);
+  EXPECT_FALSE(asked);
+}
+
 TEST_F(FencedFile, ThatIsNewGetsWhatTheUmaskLeaves) {
   const mode_t before = ::umask(027);
   EXPECT_TRUE(fenced_file(path("written")).write(fence_token(1), "x"));
