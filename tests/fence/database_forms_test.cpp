@@ -101,6 +101,17 @@ TEST_P(DatabaseRow, TakesAndGivesBackValuesAsTheyAre) {
   EXPECT_TRUE(same) << same.error();
 }
 
+TEST_P(DatabaseRow, IsCountedAlsoWhereItAlreadyIsAsItShouldBe) {
+  const auto over = first->connection();
+  for (const char* const what :
+       {"UPDATE ledger SET balance = 5 WHERE id = 1", "UPDATE ledger SET balance = 5"}) {
+    const auto written = over->execute({what, {}});
+    ASSERT_TRUE(written) << written.error();
+    EXPECT_EQ(written->changed, 1);
+  }
+  EXPECT_EQ(over->execute({"UPDATE ledger SET balance = 5 WHERE id = 2", {}})->changed, 0);
+}
+
 TEST_P(DatabaseRow, ThatReadsOldInATransactionIsNotWritten) {
   const auto slow = server->connect();
   auto gate = slow->gate();

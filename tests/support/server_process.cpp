@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -50,6 +51,14 @@ std::vector<pid_t> children_of(pid_t parent) {
   const std::string id = std::to_string(parent);
   std::ifstream in("/proc/" + id + "/task/" + id + "/children");
   return {std::istream_iterator<pid_t>(in), {}};
+}
+
+/// Gone, or dead and not yet buried by whoever has inherited it.
+bool is_over(pid_t process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto name = text.rfind(") ");  // the state is behind the name, which may be anything
+  return name == std::string::npos || text[name + 2] == 'Z' || text[name + 2] == 'X';
 }
 
 }  // namespace
@@ -170,6 +179,8 @@ void server_process::kill() {
     ::kill(child, SIGKILL);
   }
   (void)finish();
+  // A child that waits for the disk dies when that has answered; until then a new server would not take over from it.
+  EXPECT_TRUE(wait_for([&] { return std::all_of(children.begin(), children.end(), is_over); }, 3 * generous));
 }
 
 void server_process::stop(int signal) {
