@@ -3,11 +3,12 @@
 // The gate on a real SQLite file: what passes, what is refused and says why, and what two connections do to each other.
 #include "fence/sqlite_fixture.hpp"
 #include "fence/writers.hpp"
+#include "support/wait_for.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -263,20 +264,25 @@ TEST_F(SqliteGate, IsBusyForATransactionThatHasReadAnOlderState) {
 }
 
 TEST_F(SqliteGate, WaitsForItsTurnInATransactionThatHasReadNothing) {
-  sqlite3_busy_timeout(ann_.get(), 60'000);
+  std::atomic<bool> waits = false;
+  sqlite3_busy_handler(
+      ann_.get(),
+      [](void* told, int) {
+        *static_cast<std::atomic<bool>*>(told) = true;
+        std::this_thread::yield();
+        return 1;  // for as long as it takes
+      },
+      &waits);
   bob_.must("BEGIN IMMEDIATE");
   EXPECT_TRUE(bob_gate_.check("ledger", fence_token(57)));
-  std::atomic<bool> answered = false;
   result<void> passed;
   std::thread waiting([&] {
     sql_gate fresh = ann_.gate();  // one that has to look at its table first
     ann_.must("BEGIN");
     passed = fresh.check("ledger", fence_token(41));
-    answered = true;
     ann_.must("ROLLBACK");
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(answered);
+  EXPECT_TRUE(test::wait_for([&] { return waits.load(); })) << "SQLite lets nobody wait who has read";
   bob_.must("COMMIT");
   waiting.join();
   EXPECT_EQ(passed.error().code(), errc::stale_token) << passed.error().message();

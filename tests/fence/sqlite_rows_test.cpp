@@ -101,6 +101,9 @@ TEST_F(SqliteRow, WhoseTokenIsNullOrTextIsMisconfiguredAndNotWritten) {
   const auto text = ann_gate_.update(row, "word", fence_token(10), n(1));
   EXPECT_EQ(text.error().code(), errc::misconfigured) << "as a text, 10 is below 9";
   EXPECT_THAT(text.error().message(), HasSubstr("'9'"));
+  ann_.must("UPDATE loose SET word = '10'");
+  EXPECT_FALSE(ann_gate_.update(row, "word", fence_token(9), n(1)))
+      << "and here it would let a late one pass";
   EXPECT_EQ(ann_.text("SELECT n FROM loose"), "10");
 }
 
