@@ -12,7 +12,10 @@ struct st_mysql;  // libmariadb's MYSQL
 
 namespace cremone::fence {
 
-/// Over the user's own `MYSQL*`, which must outlive it and be at rest: no result that was not read. MariaDB 10.5 or later.
+/// Over the user's own `MYSQL*`, which must outlive it and be at rest: no result that was not read. MariaDB from 10.6.18, 10.11.8 and
+/// 11.4.2 on: earlier ones cannot be told to refuse a transaction that has read an older state, and are *unsupported*.
+///
+/// With autocommit = 0 there always is a transaction: use check(), and not transact(), which begins one.
 ///
 ///     auto gate = cremone::fence::sql_gate(cremone::fence::mariadb(connection));
 [[nodiscard]] std::unique_ptr<sql_connection> mariadb(st_mysql* connection);

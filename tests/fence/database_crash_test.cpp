@@ -64,7 +64,7 @@ TEST_P(DatabaseCrash, AtAnyMomentLeavesTokenAndDataOfOneWrite) {
         answered = token++;
       }
     });
-    EXPECT_TRUE(wait_for([&] { return answered >= enough; }));
+    EXPECT_TRUE(wait_for([&] { return answered >= enough; }, 3 * generous));  // each waits for the disk
     server->kill();
     writer.join();
     server->start_again();
