@@ -2,9 +2,16 @@
 //
 // `fence write` that is killed at any moment, and several of them at once: the file is a whole old one or a whole new one, its token never
 // falls, and nothing piles up beside it.
+#include "base/check.hpp"
+#include "base/descriptor.hpp"
 #include "cli/fence_fixture.hpp"
 
 #include <cremone/fenced_file.hpp>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -60,53 +67,114 @@ class FenceCrash : public FenceTool {
   }
 };
 
-TEST_F(FenceCrash, KilledAtAnyMomentItLeavesAWholeFileAndNoLowerToken) {
-  constexpr std::uint64_t kills = 500;
-  const auto place = dir.file("place");
-  std::filesystem::create_directory(place);
-  const std::string file = place + "/f";
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 draw(seed);
+/// Draws how long after its beginning, or after the end of its input, a writer is killed, and looks at what it has left.
+class FenceKill : public FenceCrash {
+ protected:
+  using microseconds = std::chrono::microseconds;
 
-  // How long one takes from start to end, so that the blows fall all over it.
-  const auto start = std::chrono::steady_clock::now();
-  for (std::uint64_t token = 1; token <= 5; ++token) {
-    ASSERT_EQ(run(writing(file, token), with(content_of(token))).code, 0);
+  FenceKill() {
+    std::filesystem::create_directory(place);
+    EXPECT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   }
-  const auto usual =
-      std::chrono::duration_cast<std::chrono::microseconds>((std::chrono::steady_clock::now() - start) / 5);
 
-  std::uint64_t before = 5;
-  std::uint64_t seen_before = 5;
-  std::uint64_t killed = 0;
-  std::uint64_t written = 0;
-  std::uint64_t most_names = 0;
-  for (std::uint64_t token = 6; token < 6 + kills; ++token) {
-    process tool(writing(file, token), with(content_of(token)));
-    std::this_thread::sleep_for(std::uniform_int_distribution<long>(0, usual.count())(draw) *
-                                std::chrono::microseconds(1));
-    tool.signal(SIGKILL);
-    const auto end = tool.wait();
-    killed += end.signal == SIGKILL ? 1U : 0U;
+  void TearDown() override {
+    EXPECT_EQ(run(writing(file, token), with(content_of(token))).code, 0);
+    EXPECT_EQ(names_in(place), (std::set<std::string>{"f", "f.fence"})) << "something was left behind";
+    EXPECT_GT(killed, blows / 10) << "hardly any was killed";
+    EXPECT_GT(written, blows / 100) << "hardly any came to its end";
+    RecordProperty("killed", std::to_string(killed));
+    RecordProperty("written", std::to_string(written));
+    FenceCrash::TearDown();
+  }
+
+  [[nodiscard]] microseconds up_to(microseconds most) {
+    return microseconds(std::uniform_int_distribution<long>(0, most.count())(draw));
+  }
+
+  /// A writer of the next token that has read all of its input but the end. Give it that by closing what is returned.
+  [[nodiscard]] descriptor feed() {
+    descriptor end(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));  // until it is there
+    const std::string content = content_of(token);
+    for (std::size_t done = 0; done < content.size();) {
+      const ssize_t some = ::write(end.get(), content.data() + done, content.size() - done);
+      CREMONE_CHECK(some > 0);
+      done += static_cast<std::size_t>(some);
+    }
+    int unread = -1;
+    EXPECT_TRUE(wait_for([&] { return ::ioctl(end.get(), FIONREAD, &unread) == 0 && unread == 0; }));
+    return end;
+  }
+  [[nodiscard]] std::vector<std::string> writing_from_pipe() const {
+    return {"sh", "-c",
+            std::string("exec ") + CREMONE_TOOL + " fence write --token " + std::to_string(token) + " " +
+                file + " < " + pipe};
+  }
+
+  /// What a writer has left that was killed or was quicker.
+  void look(const finished& end) {
     const std::uint64_t found = token_in(contents(file));
-    ASSERT_TRUE(found == before || found == token) << "torn, or of another: " << found << " at " << token;
-    ASSERT_TRUE(end.signal == SIGKILL || found == token) << "it said that it was done";
-    written += found == token ? 1U : 0U;
-    before = found;
-    most_names = std::max<std::uint64_t>(most_names, names_in(place).size());
     const std::uint64_t seen = fenced_file(file).highest().value().value();
+    ASSERT_TRUE(found == content_before || found == token) << "torn, or of another: " << found;
+    ASSERT_TRUE(end.signal == SIGKILL || (end.code == 0 && found == token)) << "it said that it was done";
     ASSERT_GE(seen, std::max(found, seen_before)) << "the token has fallen, or is lower than the content";
     ASSERT_LE(seen, token);
+    ASSERT_LE(names_in(place).size(), 3U) << "the file, its token, and one new content at most";
+    killed += end.signal == SIGKILL ? 1U : 0U;
+    written += found == token ? 1U : 0U;
+    content_before = found;
     seen_before = seen;
+    ++token;
   }
-  EXPECT_GT(killed, kills / 10) << "hardly any was killed";
-  EXPECT_GT(written, kills / 100) << "hardly any came to its end";
-  EXPECT_LE(most_names, 3U) << "the file, its token, and one new content at most";
-  RecordProperty("killed", std::to_string(killed));
-  RecordProperty("written", std::to_string(written));
-  ASSERT_EQ(run(writing(file, 6 + kills), with(content_of(6 + kills))).code, 0);
-  EXPECT_EQ(names_in(place), (std::set<std::string>{"f", "f.fence"})) << "something was left behind";
+
+  static constexpr std::uint64_t blows = 250;
+
+  const std::string place = dir.file("place");
+  const std::string file = place + "/f";
+  const std::string pipe = dir.file("pipe");
+  const std::random_device::result_type seed = std::random_device{}();
+  std::mt19937 draw{seed};
+  std::uint64_t token = 1;
+  std::uint64_t content_before = 0;
+  std::uint64_t seen_before = 0;
+  std::uint64_t killed = 0;
+  std::uint64_t written = 0;
+};
+
+TEST_F(FenceKill, AtAnyMomentLeavesAWholeFileAndNoLowerToken) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  microseconds usual{};  // from start to end, so that the blows fall all over it
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_NO_FATAL_FAILURE(look(run(writing(file, token), with(content_of(token)))));
+    usual += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
+  }
+  for (std::uint64_t i = 0; i < blows; ++i) {
+    process tool(writing(file, token), with(content_of(token)));
+    std::this_thread::sleep_for(up_to(usual));
+    tool.signal(SIGKILL);
+    ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
+  }
+}
+
+TEST_F(FenceKill, WhenItHasReadAllAndWritesLeavesAWholeFileAndNoLowerToken) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  microseconds usual{};
+  for (int i = 0; i < 5; ++i) {
+    process tool(writing_from_pipe(), here());
+    auto input = feed();
+    const auto start = std::chrono::steady_clock::now();
+    input.reset();
+    ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
+    usual += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
+  }
+  for (std::uint64_t i = 0; i < blows; ++i) {
+    process tool(writing_from_pipe(), here());
+    auto input = feed();
+    input.reset();
+    std::this_thread::sleep_for(up_to(usual));
+    tool.signal(SIGKILL);
+    ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
+  }
 }
 
 TEST_F(FenceCrash, OfTwoAtOnceTheLaterHolderWinsAndEachIsWhole) {
