@@ -3,9 +3,9 @@
 # Fenced writes into what people write to. The rule, the file and what all databases share are in the library itself and need nothing; each database is a
 # component and a small library of its own, so that who fences SQLite does not link libpq.
 
-# cremone_fence(NAME HEADER LIBRARY PC [SOURCE...]): component fence_NAME, from src/fence/NAME.cpp and the sources named, on a C library that has this
-# header, this name for the linker and this one for pkg-config.
-function(cremone_fence name header library pc)
+# cremone_fence(NAME HEADER LIBRARY [SOURCE...]): component fence_NAME, from src/fence/NAME.cpp and the sources named, on a C library that has this
+# header, and this name for the linker.
+function(cremone_fence name header library)
   string(TOUPPER ${name} upper)
   find_path(CREMONE_FENCE_${upper}_INCLUDE ${header} PATH_SUFFIXES postgresql mariadb REQUIRED)
   find_library(CREMONE_FENCE_${upper}_LIBRARY ${library} REQUIRED)
@@ -19,20 +19,20 @@ function(cremone_fence name header library pc)
   target_link_libraries(${target} PUBLIC cremone PRIVATE ${library} $<BUILD_INTERFACE:cremone_warnings>)
   list(APPEND cremone_components fence_${name})
   set(cremone_components ${cremone_components} PARENT_SCOPE)
-  set(cremone_fence_${name}_pc ${pc} PARENT_SCOPE)
+  set(cremone_fence_${name}_needs ${library} PARENT_SCOPE)
 endfunction()
 
 if(CREMONE_SQLITE)
-  cremone_fence(sqlite sqlite3.h sqlite3 sqlite3)
+  cremone_fence(sqlite sqlite3.h sqlite3)
 endif()
 if(CREMONE_POSTGRES)
-  cremone_fence(postgres libpq-fe.h pq libpq)
+  cremone_fence(postgres libpq-fe.h pq)
 endif()
 if(CREMONE_MARIADB)
-  cremone_fence(mariadb mysql.h mariadb libmariadb)
+  cremone_fence(mariadb mysql.h mariadb)
 endif()
 if(CREMONE_REDIS)
-  cremone_fence(redis hiredis/hiredis.h hiredis hiredis src/fence/redis_errors.cpp src/fence/redis_scripts.cpp)
+  cremone_fence(redis hiredis/hiredis.h hiredis src/fence/redis_errors.cpp src/fence/redis_scripts.cpp)
 
   # A line `-- include NAME` becomes the text of lua/parts/NAME.lua. What comes out are whole scripts, which are installed too: users of other
   # languages load them as they are.

@@ -40,13 +40,14 @@ endforeach()
 configure_file(cmake/cremone.pc.in ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc DESTINATION ${cremone_pc_dir})
 
-# Each database of the fence has a file of its own, which brings the library's.
+# Each database of the fence has a file of its own, which brings the library's. It names the database's C library and not that one's .pc file: with
+# --static that would ask for all that a static libpq needs, which hardly anybody has installed.
 foreach(component IN LISTS cremone_components)
   if(TARGET cremone_${component})
     string(REPLACE _ - cremone_pc_name cremone-${component})
     set(cremone_pc_library cremone_${component})
     set(cremone_pc_component ${component})
-    set(cremone_pc_requires ${cremone_${component}_pc})
+    set(cremone_pc_needs ${cremone_${component}_needs})
     configure_file(cmake/cremone-component.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${cremone_pc_name}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${cremone_pc_name}.pc DESTINATION ${cremone_pc_dir})
   endif()
