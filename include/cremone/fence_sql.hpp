@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,11 @@ class sql_connection {
   /// too long: roll back and begin again), *access_denied*, *storage_error* (disk full, read-only), *unreachable*
   /// (the connection is gone: nothing was committed, or not known whether, as with any database), *invalid_argument*.
   [[nodiscard]] virtual result<sql_answer> execute(const sql_statement& what) = 0;
+
+  /// Two statements, the second of which is known before the first is answered: in one round trip where the database can do that. As
+  /// execute() for one after the other; when the first fails, the second is not executed, and has failed too.
+  [[nodiscard]] virtual std::pair<result<sql_answer>, result<sql_answer>> execute_both(
+      const sql_statement& first, const sql_statement& second);
 
   /// Whether the gate's table is what create() makes. Called once by each gate, before it is first used, where the database would not
   /// notice by itself. *misconfigured* says what is wrong with it.
@@ -162,6 +168,11 @@ class sql_gate {
   [[nodiscard]] static std::string ddl(sql_dialect dialect, std::string_view table = default_table);
 
  private:
+  [[nodiscard]] result<void> prepare(const resource_name& resource, fence_token token);
+  [[nodiscard]] result<void> look_at_table();
+  [[nodiscard]] result<void> judge(const result<sql_answer>& answer, const resource_name& resource,
+                                   fence_token token);
+
   std::unique_ptr<sql_connection> connection_;
   std::string table_;
   bool examined_ = false;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,6 +122,43 @@ class parameters {
   std::vector<std::string> texts_;
   std::vector<const char*> pointers_;
 };
+
+/// The text with a literal for each $n that is in no quotes; nothing where that cannot be.
+std::optional<std::string> with_literals(PGconn* connection, const sql_statement& what) {
+  const auto given = parameters::of(what.values);
+  if (connection == nullptr || !given) {
+    return std::nullopt;
+  }
+  std::string out;
+  std::string_view rest = what.text;
+  for (char quote = '\0'; !rest.empty(); rest.remove_prefix(1)) {
+    const char c = rest.front();
+    if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {  // a doubled one opens the next piece at once
+      quote = '\0';
+    }
+    if (quote != '\0' || c != '$') {
+      out += c;
+      continue;
+    }
+    const auto end = std::min(rest.find_first_not_of("0123456789", 1), rest.size());
+    const auto place = whole_number<std::size_t>(rest.substr(1, end - 1));
+    if (!place || *place == 0 || *place > what.values.size()) {
+      return std::nullopt;
+    }
+    const char* const value = given->pointers()[*place - 1];
+    const std::unique_ptr<char, decltype(&PQfreemem)> literal(
+        value == nullptr ? nullptr : PQescapeLiteral(connection, value, std::string_view(value).size()),
+        &PQfreemem);
+    if (value != nullptr && literal == nullptr) {  // it is no text in the connection's encoding
+      return std::nullopt;
+    }
+    out += value == nullptr ? "NULL" : literal.get();
+    rest.remove_prefix(end - 1);
+  }
+  return out;
+}
 
 // From the server's catalogue, where they are fixed; the header that names them is not for clients.
 constexpr Oid int8_type = 20;
@@ -255,14 +293,29 @@ class postgres_connection final : public sql_connection {
     if (!given) {
       return error(given.error().code(), name() + ": " + given.error().detail());
     }
+    if (what.values.empty()) {  // BEGIN and its like: a quarter of the messages
+      const answer_of_server answer(PQexec(connection_, what.text.c_str()), &PQclear);
+      return answer_or_why(answer.get());
+    }
     const answer_of_server answer(PQexecParams(connection_, what.text.c_str(), given->count(), nullptr,
                                                given->pointers(), nullptr, nullptr, 0),
                                   &PQclear);
-    switch (PQresultStatus(answer.get())) {
-      case PGRES_COMMAND_OK:
-      case PGRES_TUPLES_OK: return answer_from(answer.get());
-      default: return why(answer.get());
+    return answer_or_why(answer.get());
+  }
+
+  /// As one text, whose values are literals: the server takes it apart. A statement that fails keeps it from those behind it.
+  [[nodiscard]] std::pair<result<sql_answer>, result<sql_answer>> execute_both(
+      const sql_statement& first, const sql_statement& second) override {
+    const auto begin = with_literals(connection_, first);
+    const auto end = with_literals(connection_, second);
+    if (!begin || !end || PQsendQuery(connection_, (*begin + "; " + *end).c_str()) != 1) {
+      return sql_connection::execute_both(first, second);  // which says what is wrong
     }
+    auto done = next_answer();
+    auto also = done ? next_answer() : result<sql_answer>(done.error());
+    while (const auto rest = answer_of_server(PQgetResult(connection_), &PQclear)) {
+    }
+    return {std::move(done), std::move(also)};
   }
 
   [[nodiscard]] result<void> examine(std::string_view table) override {
@@ -286,6 +339,19 @@ class postgres_connection final : public sql_connection {
   }
 
  private:
+  [[nodiscard]] result<sql_answer> next_answer() {
+    const answer_of_server answer(PQgetResult(connection_), &PQclear);
+    return answer_or_why(answer.get());
+  }
+
+  [[nodiscard]] result<sql_answer> answer_or_why(PGresult* answer) const {
+    const ExecStatusType status = PQresultStatus(answer);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+      return answer_from(answer);
+    }
+    return why(answer);
+  }
+
   /// A name that reaches the table in two spellings is two resources. The names are UTF-8: the server must be told so, or
   /// look at no encoding at all.
   [[nodiscard]] result<void> one_spelling() const {

@@ -73,32 +73,45 @@ class transaction {
 
 }  // namespace
 
+std::pair<result<sql_answer>, result<sql_answer>> sql_connection::execute_both(const sql_statement& first,
+                                                                               const sql_statement& second) {
+  auto done = execute(first);
+  if (!done) {
+    return {done, done};
+  }
+  auto also = execute(second);
+  return {std::move(done), std::move(also)};
+}
+
 sql_gate::sql_gate(std::unique_ptr<sql_connection> over, std::string table)
     : connection_(std::move(over)), table_(std::move(table)) {}
 
 std::string sql_gate::ddl(sql_dialect dialect, std::string_view table) { return sql::table(dialect, table); }
 
-result<void> sql_gate::check(const resource_name& resource, fence_token token) {
+result<void> sql_gate::prepare(const resource_name& resource, fence_token token) {
   if (auto fine = sql::check_gate(connection_.get(), table_); !fine) {
     return fine;
   }
   if (auto fine = check_token(token); !fine) {
     return fine;
   }
-  if (auto fine = check_resource(resource); !fine) {
-    return fine;
+  return check_resource(resource);
+}
+
+result<void> sql_gate::look_at_table() {
+  if (examined_) {
+    return {};
   }
-  if (auto open = connection_->in_transaction(); !open) {
-    return open;
+  if (const auto shape = connection_->examine(table_); !shape) {
+    return explained(shape.error(), connection_->dialect(), table_);
   }
+  examined_ = true;
+  return {};
+}
+
+result<void> sql_gate::judge(const result<sql_answer>& answer, const resource_name& resource,
+                             fence_token token) {
   const sql_dialect dialect = connection_->dialect();
-  if (!examined_) {
-    if (const auto shape = connection_->examine(table_); !shape) {
-      return explained(shape.error(), dialect, table_);
-    }
-    examined_ = true;
-  }
-  const auto answer = connection_->execute(sql::gate(dialect, table_, resource, token));
   if (!answer) {
     return explained(answer.error(), dialect, table_);
   }
@@ -124,9 +137,23 @@ result<void> sql_gate::check(const resource_name& resource, fence_token token) {
                    dialect, table_);
 }
 
+result<void> sql_gate::check(const resource_name& resource, fence_token token) {
+  if (auto fine = prepare(resource, token); !fine) {
+    return fine;
+  }
+  if (auto open = connection_->in_transaction(); !open) {
+    return open;
+  }
+  if (auto fits = look_at_table(); !fits) {
+    return fits;
+  }
+  return judge(connection_->execute(sql::gate(connection_->dialect(), table_, resource, token)), resource,
+               token);
+}
+
 result<void> sql_gate::transact(const resource_name& resource, fence_token token,
                                 callback<result<void>()> write) {
-  if (auto fine = sql::check_gate(connection_.get(), table_); !fine) {
+  if (auto fine = prepare(resource, token); !fine) {
     return fine;
   }
   if (!write) {
@@ -136,13 +163,18 @@ result<void> sql_gate::transact(const resource_name& resource, fence_token token
     return misconfigured("a transaction is open already in " + connection_->name() +
                          ": use check() in it, or end it first");
   }
-  if (const auto begun = connection_->execute({.text = std::string(sql::begin(connection_->dialect()))});
-      !begun) {
+  if (auto fits = look_at_table(); !fits) {
+    return fits;
+  }
+  const sql_dialect dialect = connection_->dialect();
+  const auto [begun, passed] = connection_->execute_both({.text = std::string(sql::begin(dialect))},
+                                                         sql::gate(dialect, table_, resource, token));
+  if (!begun) {
     return begun.error();
   }
   transaction step(*connection_);
-  if (auto passed = check(resource, token); !passed) {
-    return passed;
+  if (auto allowed = judge(passed, resource, token); !allowed) {
+    return allowed;
   }
   if (auto written = write(); !written) {
     return written;
