@@ -96,8 +96,7 @@ TEST(RedisUrl, WithWrongPartsNamesThem) {
   EXPECT_THAT(trouble("redis://a,b?layout=classic"), HasSubstr("redlock"));
   EXPECT_THAT(trouble("redis://[::1?layout=classic"), HasSubstr("']'"));
   EXPECT_THAT(trouble("redis://h?layout=classic&prefix="), HasSubstr("prefix"));
-  EXPECT_THAT(trouble("redis://h?prefix=a:fence:b"), HasSubstr("fence"))
-      << "where the marks of prefix a are";
+  EXPECT_THAT(trouble("redis://h?prefix=a:fence:b"), HasSubstr("fence")) << "where the marks of prefix a are";
   EXPECT_THAT(trouble("redis://h?layuot=classic"), HasSubstr("did you mean 'layout'?"));
 }
 
