@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -67,10 +66,9 @@ class sql_connection {
   /// (the connection is gone: nothing was committed, or not known whether, as with any database), *invalid_argument*.
   [[nodiscard]] virtual result<sql_answer> execute(const sql_statement& what) = 0;
 
-  /// Two statements, the second of which is known before the first is answered: in one round trip where the database can do that. As
-  /// execute() for one after the other; when the first fails, the second is not executed, and has failed too.
-  [[nodiscard]] virtual std::pair<result<sql_answer>, result<sql_answer>> execute_both(
-      const sql_statement& first, const sql_statement& second);
+  /// Statements that are all known before the first is answered: in one round trip where the database can do that. As execute() for one after the
+  /// other, with an answer for each; what follows one that fails is not executed, and has failed too.
+  [[nodiscard]] virtual std::vector<result<sql_answer>> execute_all(std::span<const sql_statement> all);
 
   /// Whether the gate's table is what create() makes. Called once by each gate, before it is first used, where the database would not
   /// notice by itself. *misconfigured* says what is wrong with it.
@@ -126,7 +124,8 @@ class sql_gate {
   ~sql_gate() = default;
 
   /// In a transaction of the user's, before anything is read or written in it. Lets the token pass and remembers it, as part of that
-  /// transaction: others that come to this resource wait until it ends. An equal token passes again.
+  /// transaction: others that come to this resource wait until it ends. An equal token passes again. What undoes it undoes the fence: a rollback to a
+  /// savepoint from before it, or a COMMIT after which another transaction begins.
   ///
   /// *stale_token*; *busy* (begin again); *misconfigured* (no transaction is open, it is read-only, the table is missing or has another shape: the
   /// statement that makes it is in the message); *invalid_argument* (the token, the name); and whatever execute() fails with.
@@ -144,7 +143,8 @@ class sql_gate {
   /// Makes the gate's table where there is none. Not within a transaction. *misconfigured* when there is one of another shape, which is left as it is.
   [[nodiscard]] result<void> create();
 
-  /// UPDATE … SET `set`, `token_column` = token WHERE … AND `token_column` < or <= token. The column must not be null.
+  /// UPDATE … SET `set`, `token_column` = token WHERE … AND `token_column` < or <= token. The column must be BIGINT NOT NULL: where the database
+  /// cuts off or rounds what does not fit, tokens become equal, and late ones pass.
   /// *not_held* when there is no such row.
   [[nodiscard]] result<void> update(const sql_row& row, std::string_view token_column, fence_token token,
                                     std::span<const sql_column> set, writes how_often = writes::many);
@@ -172,6 +172,8 @@ class sql_gate {
   [[nodiscard]] result<void> look_at_table();
   [[nodiscard]] result<void> judge(const result<sql_answer>& answer, const resource_name& resource,
                                    fence_token token);
+
+  [[nodiscard]] result<void> still_entered(const resource_name& resource, fence_token token);
 
   std::unique_ptr<sql_connection> connection_;
   std::string table_;

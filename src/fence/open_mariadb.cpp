@@ -95,8 +95,9 @@ void set_options(MYSQL* connection, const server& to) {
   ::mysql_options(connection, MYSQL_OPT_READ_TIMEOUT, &answer);
   ::mysql_options(connection, MYSQL_OPT_WRITE_TIMEOUT, &answer);
   ::mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  const std::string seconds = std::to_string(lock_patience.count());
   const std::string patience =
-      "SET SESSION innodb_lock_wait_timeout = " + std::to_string(lock_patience.count());
+      "SET SESSION innodb_lock_wait_timeout = " + seconds + ", lock_wait_timeout = " + seconds;
   ::mysql_options(connection, MYSQL_INIT_COMMAND, patience.c_str());
   if (to.port != 0) {  // else the library takes the usual socket for "localhost"
     const unsigned tcp = MYSQL_PROTOCOL_TCP;

@@ -9,12 +9,17 @@
 #include <cremone/fence_postgres.hpp>
 
 #include <libpq-fe.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -149,39 +154,78 @@ result<void> ask_again(const parameters& to, PGconn* connection) {
   return error(meaning(sqlstate_in(::PQerrorMessage(connection))), said);
 }
 
+/// libpq waits for an answer without end when the other side takes what it is sent and says nothing. When the time is over, the connection is.
+class answer_limit {
+ public:
+  explicit answer_limit(int socket)
+      : watch_([this, socket](const std::stop_token& done) {
+          std::unique_lock lock(mutex_);
+          if (!over_.wait_for(lock, done, answer_patience, [&] { return done.stop_requested(); })) {
+            ::shutdown(socket, SHUT_RDWR);
+          }
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any over_;
+  std::jthread watch_;  // last: it uses the others
+};
+
+/// PostgreSQL waits for another's transaction without end, unless it is told. It is told for one transaction alone: behind a pooler the
+/// session is somebody else's next.
 class postgres_marks final : public sql_marks {
  public:
   postgres_marks(const std::shared_ptr<PGconn>& connection, const std::string& table)
-      : sql_marks(connection, postgres(connection.get()), table), words_(postgres(connection.get())) {}
+      : sql_marks(connection, postgres(connection.get()), table),
+        connection_(connection),
+        words_(postgres(connection.get())) {}
 
-  /// PostgreSQL waits for another's transaction without end, unless it is told. It is told for this transaction alone: behind a pooler the
-  /// session is somebody else's next.
   [[nodiscard]] result<void> check(const resource_name& resource, fence_token token) override {
-    auto done = say("BEGIN");
-    if (done) {
-      done = say("SET LOCAL lock_timeout = '" + std::to_string(lock_patience.count()) + "s'");
+    const answer_limit limit(::PQsocket(connection_.get()));
+    return committed(begin_patiently() ? gate().check(resource, token) : begun_);
+  }
+
+  [[nodiscard]] result<fence_token> highest(const resource_name& resource) override {
+    const answer_limit limit(::PQsocket(connection_.get()));
+    auto seen = begin_patiently() ? gate().highest(resource) : result<fence_token>(begun_.error());
+    static_cast<void>(say("ROLLBACK"));
+    return seen;
+  }
+
+  [[nodiscard]] result<void> create() override {
+    const answer_limit limit(::PQsocket(connection_.get()));
+    return sql_marks::create();
+  }
+
+ private:
+  bool begin_patiently() {
+    begun_ = say("BEGIN");
+    if (begun_) {
+      begun_ = say("SET LOCAL lock_timeout = '" + std::to_string(lock_patience.count()) + "s'");
     }
-    if (done) {
-      done = gate().check(resource, token);
-    }
-    if (!done) {
+    return begun_.has_value();
+  }
+
+  result<void> committed(const result<void>& so_far) {
+    if (!so_far) {
       static_cast<void>(say("ROLLBACK"));
-      return done;
+      return so_far;
     }
-    done = say("COMMIT");
+    auto done = say("COMMIT");
     if (!done && done.error() == errc::unreachable) {
       return error(errc::outcome_unknown, done.error().detail());
     }
     return done;
   }
 
- private:
   result<void> say(const std::string& statement) {
     const auto answer = words_->execute({.text = statement});
     return answer ? result<void>() : answer.error();
   }
 
+  std::shared_ptr<PGconn> connection_;
   std::unique_ptr<sql_connection> words_;
+  result<void> begun_{};
 };
 
 }  // namespace

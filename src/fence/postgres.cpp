@@ -66,6 +66,7 @@ constexpr std::array meanings = {
     meaning{"42883", errc::misconfigured, what_it_should_be},  // the types of a comparison
     meaning{"42P10", errc::misconfigured, "the gate's table needs PRIMARY KEY (resource)"},
     meaning{"3F000", errc::misconfigured, what_it_should_be},
+    meaning{"3B", errc::misconfigured, "a savepoint is gone, and with it the transaction that had it"},
     meaning{"28", errc::access_denied, ""},
     meaning{"53", errc::storage_error, "the server is out of a resource; nothing was written"},
     meaning{"58", errc::storage_error, "the server's own system fails it; nothing was written"},
@@ -304,18 +305,26 @@ class postgres_connection final : public sql_connection {
   }
 
   /// As one text, whose values are literals: the server takes it apart. A statement that fails keeps it from those behind it.
-  [[nodiscard]] std::pair<result<sql_answer>, result<sql_answer>> execute_both(
-      const sql_statement& first, const sql_statement& second) override {
-    const auto begin = with_literals(connection_, first);
-    const auto end = with_literals(connection_, second);
-    if (!begin || !end || PQsendQuery(connection_, (*begin + "; " + *end).c_str()) != 1) {
-      return sql_connection::execute_both(first, second);  // which says what is wrong
+  [[nodiscard]] std::vector<result<sql_answer>> execute_all(std::span<const sql_statement> all) override {
+    std::string text;
+    for (const sql_statement& one : all) {
+      const auto words = with_literals(connection_, one);
+      if (!words) {
+        return sql_connection::execute_all(all);  // which says what is wrong
+      }
+      text += *words + "; ";
     }
-    auto done = next_answer();
-    auto also = done ? next_answer() : result<sql_answer>(done.error());
-    while (const auto rest = answer_of_server(PQgetResult(connection_), &PQclear)) {
+    if (PQsendQuery(connection_, text.c_str()) != 1) {
+      return sql_connection::execute_all(all);
     }
-    return {std::move(done), std::move(also)};
+    std::vector<result<sql_answer>> answers;
+    while (const auto answer = answer_of_server(PQgetResult(connection_), &PQclear)) {
+      answers.push_back(answer_or_why(answer.get()));
+    }
+    const result<sql_answer> rest =
+        answers.empty() || answers.back() ? result<sql_answer>(lost()) : answers.back();
+    answers.resize(all.size(), rest);
+    return answers;
   }
 
   [[nodiscard]] result<void> examine(std::string_view table) override {
@@ -339,11 +348,6 @@ class postgres_connection final : public sql_connection {
   }
 
  private:
-  [[nodiscard]] result<sql_answer> next_answer() {
-    const answer_of_server answer(PQgetResult(connection_), &PQclear);
-    return answer_or_why(answer.get());
-  }
-
   [[nodiscard]] result<sql_answer> answer_or_why(PGresult* answer) const {
     const ExecStatusType status = PQresultStatus(answer);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {

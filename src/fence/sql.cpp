@@ -103,8 +103,22 @@ std::string table(sql_dialect dialect, std::string_view name) {
       quoted(dialect, name));
 }
 
-std::string_view begin(sql_dialect dialect) {
-  return choose<std::string_view>(dialect, "BEGIN IMMEDIATE", "BEGIN", "START TRANSACTION");
+std::vector<sql_statement> enter(sql_dialect dialect, std::string_view table, const resource_name& resource,
+                                 fence_token token) {
+  std::vector<sql_statement> all = {
+      {.text = choose<std::string>(dialect, "BEGIN IMMEDIATE", "BEGIN", "START TRANSACTION")},
+      gate(dialect, table, resource, token)};
+  if (dialect != sql_dialect::mariadb) {
+    all.push_back({.text = "SAVEPOINT cremone_fence"});
+  }
+  return all;
+}
+
+std::vector<sql_statement> leave(sql_dialect dialect) {
+  if (dialect == sql_dialect::mariadb) {
+    return {{.text = "COMMIT"}};
+  }
+  return {{.text = "RELEASE SAVEPOINT cremone_fence"}, {.text = "COMMIT"}};
 }
 
 sql_statement gate(sql_dialect dialect, std::string_view table, const resource_name& resource,
@@ -122,6 +136,12 @@ sql_statement highest(sql_dialect dialect, std::string_view table, const resourc
       .text(" WHERE resource = ")
       .value(resource.str())
       .take();
+}
+
+sql_statement highest_now(sql_dialect dialect, std::string_view table, const resource_name& resource) {
+  sql_statement made = highest(dialect, table, resource);
+  made.text += choose<std::string_view>(dialect, "", " FOR UPDATE", " FOR UPDATE");
+  return made;
 }
 
 sql_statement update(sql_dialect dialect, const sql_row& row, std::span<const sql_column> set,

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cremone::fence::sql {
 
@@ -19,12 +20,21 @@ namespace cremone::fence::sql {
 /// What makes the gate's table.
 [[nodiscard]] std::string table(sql_dialect dialect, std::string_view name);
 
-/// What begins a transaction that will write.
-[[nodiscard]] std::string_view begin(sql_dialect dialect);
-
 /// Lets a token pass, or not: see the files *_gate.sql.
 [[nodiscard]] sql_statement gate(sql_dialect dialect, std::string_view table, const resource_name& resource,
                                  fence_token token);
+
+/// What begins a transaction with the gate: the first begins it, the second is the gate. Where it costs nothing, a savepoint follows: whether it is still there
+/// at the end says whether it is still the same transaction.
+[[nodiscard]] std::vector<sql_statement> enter(sql_dialect dialect, std::string_view table,
+                                               const resource_name& resource, fence_token token);
+
+/// What commits it; with a savepoint, the first fails when the transaction is another one.
+[[nodiscard]] std::vector<sql_statement> leave(sql_dialect dialect);
+
+/// As highest(), and takes the row: nobody else changes it before the transaction ends.
+[[nodiscard]] sql_statement highest_now(sql_dialect dialect, std::string_view table,
+                                        const resource_name& resource);
 
 /// The highest token that the resource has seen; no row for none.
 [[nodiscard]] sql_statement highest(sql_dialect dialect, std::string_view table,

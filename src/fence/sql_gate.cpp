@@ -34,8 +34,8 @@ error explained(const error& why, sql_dialect dialect, std::string_view table) {
   if (why.code() != errc::misconfigured) {
     return why;
   }
-  return misconfigured(why.detail() +
-                       ". If it is the gate's table: make it with `cremone fence init URL`, or: " +
+  return misconfigured(why.detail() + (why.detail().ends_with('?') ? "" : ".") +
+                       " If it is the gate's table: make it with `cremone fence init URL`, or: " +
                        on_one_line(sql_gate::ddl(dialect, table)));
 }
 
@@ -52,18 +52,25 @@ class transaction {
     }
   }
 
-  [[nodiscard]] result<void> commit() {
-    const auto done = connection_.execute({.text = "COMMIT"});
-    over_ = done.has_value();
-    if (done) {
+  [[nodiscard]] result<void> commit(std::span<const sql_statement> by) {
+    const auto answers = connection_.execute_all(by);
+    over_ = answers.back().has_value();
+    if (over_) {
       return {};
     }
-    if (done.error().code() != errc::unreachable) {
-      return done.error();
+    const error why = answers.back().error();
+    if (why.code() == errc::unreachable) {
+      over_ = true;
+      return error(errc::outcome_unknown,
+                   why.detail() + "; the commit was under way, and may or may not have been done");
     }
-    over_ = true;
-    return error(errc::outcome_unknown,
-                 done.error().detail() + "; the commit was under way, and may or may not have been done");
+    return answers.size() > 1 && !answers.front() ? ended(why) : result<void>(why);
+  }
+
+  static error ended(const error& why) {
+    return misconfigured(
+        "what was called has ended the transaction, or an error in it has, and nothing of it is fenced: " +
+        why.detail());
   }
 
  private:
@@ -73,14 +80,13 @@ class transaction {
 
 }  // namespace
 
-std::pair<result<sql_answer>, result<sql_answer>> sql_connection::execute_both(const sql_statement& first,
-                                                                               const sql_statement& second) {
-  auto done = execute(first);
-  if (!done) {
-    return {done, done};
+std::vector<result<sql_answer>> sql_connection::execute_all(std::span<const sql_statement> all) {
+  std::vector<result<sql_answer>> answers;
+  for (const sql_statement& one : all) {
+    const bool failed = !answers.empty() && !answers.back();
+    answers.push_back(failed ? answers.back() : execute(one));
   }
-  auto also = execute(second);
-  return {std::move(done), std::move(also)};
+  return answers;
 }
 
 sql_gate::sql_gate(std::unique_ptr<sql_connection> over, std::string table)
@@ -167,13 +173,12 @@ result<void> sql_gate::transact(const resource_name& resource, fence_token token
     return fits;
   }
   const sql_dialect dialect = connection_->dialect();
-  const auto [begun, passed] = connection_->execute_both({.text = std::string(sql::begin(dialect))},
-                                                         sql::gate(dialect, table_, resource, token));
-  if (!begun) {
-    return begun.error();
+  const auto answers = connection_->execute_all(sql::enter(dialect, table_, resource, token));
+  if (!answers.front()) {
+    return answers.front().error();
   }
   transaction step(*connection_);
-  if (auto allowed = judge(passed, resource, token); !allowed) {
+  if (auto allowed = judge(answers.at(1), resource, token); !allowed) {
     return allowed;
   }
   if (auto written = write(); !written) {
@@ -181,12 +186,29 @@ result<void> sql_gate::transact(const resource_name& resource, fence_token token
   }
   // PostgreSQL answers the COMMIT of a transaction in which something has failed with a rollback, and no error.
   if (const auto open = connection_->in_transaction(); !open) {
-    return error(open.error().code(),
-                 "what was called has ended the transaction, or an error in it has, and nothing of it "
-                 "is fenced: " +
-                     open.error().detail());
+    return transaction::ended(open.error());
   }
-  return step.commit();
+  if (auto same = still_entered(resource, token); !same) {
+    return same;
+  }
+  return step.commit(sql::leave(dialect));
+}
+
+/// That a transaction is open does not say that it is the one that was begun. The others have a savepoint for that; in MariaDB two more statements would
+/// take two more round trips, and one will do: it takes the row again, if need be, for what is going to be committed.
+result<void> sql_gate::still_entered(const resource_name& resource, fence_token token) {
+  if (connection_->dialect() != sql_dialect::mariadb) {
+    return {};
+  }
+  const auto answer = connection_->execute(sql::highest_now(connection_->dialect(), table_, resource));
+  if (!answer) {
+    return answer.error();
+  }
+  if (sql::number_in(answer->first) == static_cast<std::int64_t>(token.value())) {
+    return {};
+  }
+  return transaction::ended(misconfigured(connection_->name() + ": resource '" + resource.str() +
+                                          "' no longer has the token that was let pass"));
 }
 
 result<fence_token> sql_gate::highest(const resource_name& resource) {

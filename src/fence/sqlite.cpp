@@ -188,6 +188,11 @@ class sqlite_connection final : public sql_connection {
       const char* column;
       const char* type;
     };
+    // It would be taken before the one of that name that others see.
+    if (sqlite3_table_column_metadata(database_, "temp", table.c_str(), nullptr, nullptr, nullptr, nullptr,
+                                      nullptr, nullptr) == SQLITE_OK) {
+      return "is a temporary table, which no other connection sees";
+    }
     for (const auto& [column, wants] :
          {wanted{"resource", "TEXT"}, wanted{"token", "INT"}, wanted{"writes", "INT"}}) {
       const char* type = nullptr;

@@ -6,6 +6,7 @@
 #include "support/postgres_server.hpp"
 
 #include <libpq-fe.h>
+#include <signal.h>
 
 #include <stdexcept>
 
@@ -94,12 +95,37 @@ TEST_F(FencePostgres, WaitsForAnothersTransactionAndNotForEver) {
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "41"}).code, 0);
   const std::unique_ptr<PGconn, void (*)(PGconn*)> other(::PQconnectdb(base.url().c_str()), ::PQfinish);
   ::PQclear(::PQexec(other.get(), "BEGIN"));
-  ::PQclear(::PQexec(other.get(), "UPDATE cremone_fence SET token = 57"));
-  process tool(fence_words({"check", "--url", base.url(), "x"}, {.token = "42"}), here());
-  const auto end = tool.wait();
-  EXPECT_EQ(end.code, 75) << end.err;
+  ::PQclear(::PQexec(other.get(), "LOCK TABLE cremone_fence IN ACCESS EXCLUSIVE MODE"));
+  process check(fence_words({"check", "--url", base.url(), "x"}, {.token = "42"}), here());
+  process show(fence_words({"show", "--url", base.url(), "x"}), here());
+  for (process* const tool : {&check, &show}) {
+    const auto end = tool->wait();
+    EXPECT_EQ(end.code, 75) << end.err;
+  }
   ::PQclear(::PQexec(other.get(), "ROLLBACK"));
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "42"}).code, 0);
+}
+
+/// It takes what it is sent, and says nothing: the kernel of its machine is still there.
+TEST_F(FencePostgres, DoesNotWaitForEverForAServerThatStandsStill) {
+  EXPECT_EQ(fence({"init", base.url()}).code, 0);
+  const std::unique_ptr<PGconn, void (*)(PGconn*)> other(::PQconnectdb(base.url().c_str()), ::PQfinish);
+  ::PQclear(::PQexec(other.get(), "BEGIN"));
+  ::PQclear(::PQexec(other.get(), "LOCK TABLE cremone_fence IN ACCESS EXCLUSIVE MODE"));
+  process tool(fence_words({"check", "--url", base.url(), "x"}, {.token = "42"}), here());
+  pid_t serves = 0;
+  EXPECT_TRUE(wait_for([&] {
+    const std::unique_ptr<PGresult, void (*)(PGresult*)> seen(
+        ::PQexec(other.get(), "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), ::PQclear);
+    serves = ::PQntuples(seen.get()) == 1 ? std::stoi(::PQgetvalue(seen.get(), 0, 0)) : 0;
+    ::PQclear(::PQexec(other.get(), "SELECT pg_stat_clear_snapshot()"));
+    return serves > 0;
+  }));
+  ASSERT_GT(serves, 0);
+  ::kill(serves, SIGSTOP);
+  const auto end = tool.wait();
+  ::kill(serves, SIGCONT);
+  EXPECT_EQ(end.code, 69) << end.err;
 }
 
 }  // namespace

@@ -124,13 +124,26 @@ TEST_F(FenceSqlGate, TransactsInThisOrder) {
   auto g = gate(sql_dialect::mariadb);
   script_.say(0);
   script_.give({std::int64_t{41}});
+  script_.give({std::int64_t{41}});
   script_.say(0);
   EXPECT_TRUE(g.transact("ledger", fence_token(41), [&]() -> result<void> {
     script_.asked.emplace_back("what the user does");
     return {};
   }));
-  EXPECT_THAT(script_.asked,
-              ElementsAre("START TRANSACTION", StartsWith("INSERT"), "what the user does", "COMMIT"));
+  EXPECT_THAT(script_.asked, ElementsAre("START TRANSACTION", StartsWith("INSERT"), "what the user does",
+                                         StartsWith("SELECT token"), "COMMIT"));
+}
+
+TEST_F(FenceSqlGate, KnowsItsTransactionByASavepointWhereThatCostsNothing) {
+  auto g = gate(sql_dialect::postgres);
+  script_.say(0);
+  script_.give({std::int64_t{41}});
+  script_.say(0);
+  script_.say(0);
+  script_.say(0);
+  EXPECT_TRUE(g.transact("ledger", fence_token(41), nothing));
+  EXPECT_THAT(script_.asked, ElementsAre("BEGIN", StartsWith("INSERT"), "SAVEPOINT cremone_fence",
+                                         "RELEASE SAVEPOINT cremone_fence", "COMMIT"));
 }
 
 TEST_F(FenceSqlGate, RollsBackWhatIsRefusedOrFails) {
@@ -149,6 +162,7 @@ TEST_F(FenceSqlGate, RollsBackWhatIsRefusedOrFails) {
             errc::lost);
   EXPECT_EQ(script_.asked.back(), "ROLLBACK");
   script_.say(0);
+  script_.give({std::int64_t{57}});
   script_.give({std::int64_t{57}});
   script_.fail(errc::busy);
   script_.say(0);
@@ -171,6 +185,7 @@ TEST_F(FenceSqlGate, DoesNotKnowWhatBecameOfACommitThatWasNotAnswered) {
   auto g = gate(sql_dialect::postgres);
   script_.say(0);
   script_.give({std::int64_t{41}});
+  script_.say(0);
   script_.fail(errc::unreachable);
   EXPECT_EQ(g.transact("ledger", fence_token(41), nothing).error().code(), errc::outcome_unknown);
   script_.open = false;  // another connection, so to speak
@@ -183,6 +198,7 @@ TEST_F(FenceSqlGate, CommitsNothingThatTheUserHasEnded) {
   auto g = gate(sql_dialect::postgres);
   script_.say(0);
   script_.give({std::int64_t{41}});
+  script_.say(0);
   script_.say(0);
   EXPECT_EQ(g.transact("ledger", fence_token(41),
                        [&]() -> result<void> {

@@ -79,9 +79,9 @@ TEST(FenceSqlGateText, IsAskedForItsHighestTokenByName) {
 }
 
 TEST(FenceSqlTransaction, BeginsWithTheTurnToWriteWhereThereIsOne) {
-  EXPECT_EQ(sql::begin(sql_dialect::sqlite), "BEGIN IMMEDIATE");
-  EXPECT_EQ(sql::begin(sql_dialect::postgres), "BEGIN");
-  EXPECT_EQ(sql::begin(sql_dialect::mariadb), "START TRANSACTION");
+  EXPECT_THAT(in_each_dialect(
+                  [](sql_dialect d) { return sql::enter(d, "marks", "ledger", fence_token(41)).front(); }),
+              ElementsAre("BEGIN IMMEDIATE", "BEGIN", "START TRANSACTION"));
 }
 
 TEST(FenceSqlUpdate, ComparesTokensAsNumbersWhateverTheColumn) {

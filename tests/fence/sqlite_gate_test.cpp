@@ -38,6 +38,34 @@ class SqliteGate : public test::sqlite_fence_test {
   }
 };
 
+TEST_F(SqliteGate, CommitsNothingOfATransactionThatWasPutInThePlaceOfItsOwn) {
+  for (const char* const between : {"COMMIT", "ROLLBACK"}) {
+    const auto done = ann_gate_.transact("ledger", fence_token(60), [&]() -> result<void> {
+      ann_.must(between);
+      EXPECT_TRUE(bob_gate_.transact("ledger", fence_token(70), [&]() -> result<void> {
+        bob_.must("INSERT INTO ledger (entry) VALUES ('bob')");
+        return {};
+      }));
+      ann_.must("BEGIN IMMEDIATE");
+      ann_.must("INSERT INTO ledger (entry) VALUES ('ann')");
+      return {};
+    });
+    EXPECT_EQ(done.error().code(), errc::misconfigured) << done.error();
+    EXPECT_EQ(entries(), "bob") << between;
+    ann_.must("DELETE FROM ledger");
+    ann_.must("DELETE FROM cremone_fence");
+  }
+}
+
+TEST_F(SqliteGate, RefusesATemporaryTableThatHidesTheRealOne) {
+  bob_.must(
+      "CREATE TEMP TABLE cremone_fence (resource TEXT PRIMARY KEY, token INTEGER NOT NULL, writes INTEGER "
+      "NOT NULL)");
+  const auto done = bob_gate_.transact("ledger", fence_token(1), [] { return result<void>(); });
+  EXPECT_EQ(done.error().code(), errc::misconfigured);
+  EXPECT_THAT(done.error().message(), ::testing::HasSubstr("temporary"));
+}
+
 TEST_F(SqliteGate, LetsHigherAndEqualTokensPassAndRefusesLowerOnesWithBothNumbers) {
   EXPECT_EQ(*ann_gate_.highest("ledger"), fence_token(0));
   EXPECT_TRUE(write(ann_, ann_gate_, 41, "a"));
