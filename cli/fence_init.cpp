@@ -7,6 +7,8 @@
 #include "cli/fence_options.hpp"
 #include "cli/output.hpp"
 
+#include <sys/stat.h>
+
 #include <optional>
 
 namespace cremone::cli {
@@ -32,6 +34,25 @@ struct init_line {
   bool print = false;
 };
 
+bool is_file(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// postgres:/db/shop is a URL with a mistake in it, and no file.
+bool begins_like_url(std::string_view word) {
+  const auto end = word.find(":/");
+  return end != std::string_view::npos && word.substr(0, end).find('/') == std::string_view::npos;
+}
+
+/// What has an '@' may be a URL with a password in it, whatever else is wrong with it.
+error neither_url_nor_file(const std::string& word) {
+  const std::string what = word.find('@') == std::string::npos ? "'" + word + "'" : "this";
+  return {errc::invalid_argument, what +
+                                      " is neither a URL nor a file that is there; a URL looks like "
+                                      "scheme://…, for example postgres://app@db/shop"};
+}
+
 result<std::string> url_of(const parser& p, const init_line& line) {
   if (p.was_given("URL") && p.was_given("--url")) {
     return error(errc::invalid_argument, "one URL only: with --url or without");
@@ -43,6 +64,8 @@ result<std::string> url_of(const parser& p, const init_line& line) {
   }
   return url;
 }
+
+error of_url(const parser& p, const error& why) { return p.was_given("URL") ? why : of_fence_url(p, why); }
 
 int say(const std::string& what) {
   const auto printed = print(what);
@@ -60,7 +83,7 @@ std::string with_semicolon(const std::string& statement) {
 int make(const parser& p, const init_line& line, const std::string& url, const std::string& statement) {
   const auto store = fence::open_marks(url, {.table = line.table, .make_file = true});
   if (!store) {
-    return report(store.error());
+    return report(of_url(p, store.error()));
   }
   if (const auto made = (*store)->create(); !made) {
     return report(made.error());
@@ -87,14 +110,17 @@ outcome fence_init_command(const arguments& given) {
   if (!url) {
     return {.status = report(url.error())};
   }
-  if (url->find("://") == std::string::npos) {
+  if (p.was_given("URL") && url->find("://") == std::string::npos) {
+    if (begins_like_url(*url) || !is_file(*url)) {
+      return {.status = report(neither_url_nor_file(*url))};
+    }
     return {.status = say_nothing_needed(
                 p.json(), line.table,
                 "Nothing is needed for a file: '" + *url + ".fence' is made beside it by the first write.")};
   }
   const auto statement = fence::needed_statement(*url, line.table);
   if (!statement) {
-    return {.status = report(statement.error())};
+    return {.status = report(of_url(p, statement.error()))};
   }
   if (!*statement) {
     return {.status = say_nothing_needed(p.json(), line.table,

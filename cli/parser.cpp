@@ -46,6 +46,15 @@ std::string meant_option(const CLI::App& app, const std::string& wrong) {
   return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
 }
 
+/// `--token=`, as a script writes it whose variable is empty.
+bool is_option_without_value(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with("--") || word.find('=') != word.size() - 1) {
+    return false;
+  }
+  const CLI::Option* const option = app.get_option_no_throw(word.substr(0, word.size() - 1));
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
 }  // namespace
 
 parser::parser(const command_text& text) : app_(std::make_unique<CLI::App>()), text_(text) {
@@ -107,6 +116,11 @@ int parser::refuse(const std::string& why) const {
 }
 
 std::optional<int> parser::parse(const arguments& given) {
+  for (const std::string& word : given.words) {
+    if (is_option_without_value(*app_, word)) {  // CLI11 would take the next word, which is another's
+      return refuse("'" + word + "' has nothing behind it; is a variable empty?");
+    }
+  }
   std::vector<std::string> reversed(given.words.rbegin(), given.words.rend());  // as CLI11 wants it
   try {
     app_->parse(reversed);

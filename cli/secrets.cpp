@@ -6,7 +6,7 @@
 namespace cremone::cli {
 
 std::string_view password_in(std::string_view word) noexcept {
-  constexpr std::string_view mark = "://";
+  constexpr std::string_view mark = ":/";  // one slash may have been forgotten
   const auto scheme = word.find(mark);
   if (scheme == std::string_view::npos) {
     return {};

@@ -9,8 +9,8 @@
 
 namespace cremone::cli {
 
-/// The password in [anything]scheme://[user]:password@…: from the first ':' behind "://" to the last '@', because a
-/// password that was not percent-encoded may contain anything. Empty where there is none.
+/// The password in [anything]scheme://[user]:password@…: from the first ':' behind "://" or ":/" to the last '@',
+/// because a password that was not percent-encoded may contain anything, and a slash may be missing. Empty where there is none.
 [[nodiscard]] std::string_view password_in(std::string_view word) noexcept;
 
 /// The word, or a text about one, with a '*' for each byte of the password.

@@ -75,21 +75,23 @@ class redis_commands {
 [[nodiscard]] error read_redis_error(std::string_view said, const resource_name& resource,
                                      std::string_view where = "Redis");
 
-/// Fenced writes. The mark of a resource is the key PREFIX:fence:RESOURCE, without a time to live. It moves only together with the
+/// Fenced writes. The mark of a resource is the key PREFIX:fence:RESOURCE, without a time to live, and nobody may give it one: when it
+/// has gone, every token passes. It moves only together with the
 /// write: a write that fails, for instance with WRONGTYPE, leaves it as it was. In Redis Cluster a resource and its keys need a
 /// common {hash tag}. What is promised, and the scripts for other languages: docs/fence-redis.md.
 ///
 /// Tokens are below 2^53. A server that forgets (a restart without a file, FLUSHALL, a failover) forgets mark and data
 /// together, unless somebody deletes just one of them; eviction with allkeys-* does that.
 ///
-/// Ownership: the connection stays the user's and must outlive this. It must be blocking, and at rest: nothing in its pipeline.
+/// Ownership: the connection stays the user's and must outlive this. It must be blocking, and at rest: nothing in its pipeline, and
+/// not between MULTI and EXEC, where a command is only queued: DISCARD then, since EXEC would execute it.
 /// Threads: as the connection: one at a time.
 ///
 /// | answer           | when                                                                     | what is written              |
 /// |------------------|--------------------------------------------------------------------------|------------------------------|
 /// | stale_token      | the resource has seen a higher one                                       | nothing                      |
 /// | invalid_argument | see redis_commands; WRONGTYPE: a key holds another type; no Lua          | nothing, but see run()       |
-/// | misconfigured    | the mark's key holds something else; a cluster; the connection is not at rest | nothing                 |
+/// | misconfigured    | the mark's key holds something else; a cluster; the connection is not at rest, or in a MULTI | nothing  |
 /// | access_denied    | NOAUTH, NOPERM, the ACL                                                  | nothing, but see run()       |
 /// | storage_error    | OOM, READONLY, MISCONF, NOREPLICAS                                       | nothing, but see run()       |
 /// | busy             | LOADING, BUSY: try again                                                 | nothing                      |
@@ -126,7 +128,7 @@ class redis_gate {
                                         std::string_view script, std::span<const std::string> keys,
                                         std::span<const std::string> arguments);
 
-  /// Lets the token pass and remembers it, without a write.
+  /// Lets the token pass and remembers it, without a write of data. The mark is written each time, so that no replica lets a token pass.
   [[nodiscard]] result<void> check(const resource_name& resource, fence_token token);
 
   /// The highest token that the resource has seen; zero for none.

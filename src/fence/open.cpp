@@ -90,7 +90,9 @@ result<known_destination> find(std::string_view text, const open_options& how) {
   if (!found->dialect && how.table != default_table) {
     return bad(parsed->scheme + ":// has no tables; leave --table out");
   }
-  return known_destination{{std::string(text), std::move(*parsed), how}, found};
+  // Capitals do not matter in a scheme, but to libpq they do.
+  std::string as_known = parsed->scheme + std::string(text.substr(parsed->scheme.size()));
+  return known_destination{{std::move(as_known), std::move(*parsed), how}, found};
 }
 
 }  // namespace
@@ -123,6 +125,7 @@ std::string one_line(std::string_view message) {
       line += (line.empty() ? "" : "; ") + std::string(part);
     }
   }
+  std::replace(line.begin(), line.end(), '\t', ' ');
   return printable(line);
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::chrono::seconds answer_patience{30};
 /// For another's transaction on the same resource; below answer_patience, so that the database says so itself.
 inline constexpr std::chrono::seconds lock_patience{10};
 
-/// What is to be opened: the URL as it was given, and its parts.
+/// What is to be opened: the URL as it was given, but its scheme in small letters, and its parts.
 struct destination {
   std::string text;
   url parts;

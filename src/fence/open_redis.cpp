@@ -5,12 +5,14 @@
 #include "backends/redis/settings.hpp"
 #include "base/text.hpp"
 #include "fence/open_parts.hpp"
+#include "fence/redis_advice.hpp"
 
 #include <cremone/fence_redis.hpp>
 
 #include <hiredis/hiredis.h>
 #include <sys/time.h>
 
+#include <utility>
 #include <vector>
 
 namespace cremone::fence {
@@ -19,6 +21,13 @@ namespace {
 
 timeval as_timeval(std::chrono::seconds s) { return {.tv_sec = s.count(), .tv_usec = 0}; }
 
+/// Who gave only a URL has no connection to look after.
+template <class T>
+result<T> of_the_tool(result<T> answer) {
+  return answer ? std::move(answer)
+                : error(answer.error().code(), without_reconnect_advice(answer.error().detail()));
+}
+
 class redis_marks final : public mark_store {
  public:
   redis_marks(std::shared_ptr<redisContext> connection, const redis::node_settings& to)
@@ -26,10 +35,10 @@ class redis_marks final : public mark_store {
 
   [[nodiscard]] std::string name() const override { return "Redis at " + store_; }
   [[nodiscard]] result<void> check(const resource_name& resource, fence_token token) override {
-    return gate_.check(resource, token);
+    return of_the_tool(gate_.check(resource, token));
   }
   [[nodiscard]] result<fence_token> highest(const resource_name& resource) override {
-    return gate_.highest(resource);
+    return of_the_tool(gate_.highest(resource));
   }
   [[nodiscard]] result<void> create() override { return {}; }
 

@@ -3,6 +3,7 @@
 // Fenced commands on the user's hiredis connection: says them, and knows for each whether it was said at all, and whether it was answered.
 // The only file of the fence that knows hiredis. What the words are and what errors mean is decided elsewhere.
 #include "base/reading.hpp"
+#include "fence/redis_advice.hpp"
 
 #include <hiredis/hiredis.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 
 namespace cremone::fence {
 
@@ -61,11 +63,9 @@ std::string place(const redisContext* c) {
   return "Redis";
 }
 
-constexpr const char* unusable =
-    "; hiredis does not use this connection again: redisReconnect() it, or make another";
-
 error gone(const redisContext* c, const std::string& why) {
-  return {errc::unreachable, place(c) + ": nothing was written, the connection is gone: " + why + unusable};
+  return {errc::unreachable,
+          place(c) + ": nothing was written, the connection is gone: " + why + std::string(reconnect_advice)};
 }
 
 error not_at_rest(const redisContext* c, std::string_view what) {
@@ -122,8 +122,22 @@ result<void> send(redisContext* c, std::vector<const char*>& words, const std::v
   return {};
 }
 
-result<reply_ptr> ask(redisContext* c, std::initializer_list<std::string_view> first,
-                      std::span<const std::string> rest = {}) {
+error unanswered(const redisContext* c, errc code, const std::string& meaning) {
+  return {code, place(c) + ": the command was sent and not answered (" + c->errstr + "), " + meaning +
+                    std::string(reconnect_advice)};
+}
+
+error perhaps_done(const redisContext* c) {
+  return unanswered(c, errc::outcome_unknown,
+                    "so that it may have been executed; with the same token it may be repeated");
+}
+
+error nothing_to_do(const redisContext* c) {
+  return unanswered(c, errc::unreachable, "and only asks: nothing was to be written");
+}
+
+result<reply_ptr> ask(redisContext* c, error (*without_answer)(const redisContext*),
+                      std::initializer_list<std::string_view> first, std::span<const std::string> rest = {}) {
   std::vector<const char*> words;
   std::vector<std::size_t> sizes;
   words.reserve(first.size() + rest.size());
@@ -139,10 +153,7 @@ result<reply_ptr> ask(redisContext* c, std::initializer_list<std::string_view> f
   }
   void* answer = nullptr;
   if (redisGetReply(c, &answer) != REDIS_OK || answer == nullptr) {
-    return error(errc::outcome_unknown,
-                 place(c) + ": the command was sent and not answered (" + c->errstr +
-                     "), so that it may have been executed; with the same token it may be repeated" +
-                     unusable);
+    return without_answer(c);
   }
   return reply_ptr(static_cast<redisReply*>(answer));
 }
@@ -170,6 +181,17 @@ error unexpected(const redisContext* c, const resource_name& resource) {
                                     ": the answer is none that this command has; is it Redis?"};
 }
 
+/// Between MULTI and EXEC nothing is answered, only kept; whether the token passes is known at EXEC, to whoever reads that.
+std::optional<error> queued(const redisContext* c, const redisReply& r) {
+  if (r.type != REDIS_REPLY_STATUS || std::string_view(r.str, r.len) != "QUEUED") {
+    return std::nullopt;
+  }
+  return error(errc::misconfigured,
+               place(c) +
+                   ": the connection is in a MULTI: DISCARD it; the command was only queued, and nothing was "
+                   "written, but EXEC would execute it");
+}
+
 bool is_noscript(const redisReply& r) {
   return r.type == REDIS_REPLY_ERROR && std::string_view(r.str, r.len).starts_with("NOSCRIPT");
 }
@@ -182,14 +204,17 @@ result<redis_reply> answer_to(redisContext* c, const resource_name& resource,
   if (const auto fine = usable(c); !fine) {
     return fine.error();
   }
-  auto said = ask(c, {"EVALSHA", what->sha}, what->words);
+  auto said = ask(c, perhaps_done, {"EVALSHA", what->sha}, what->words);
   if (said && is_noscript(**said)) {
-    said = ask(c, {"EVAL", what->script}, what->words);
+    said = ask(c, perhaps_done, {"EVAL", what->script}, what->words);
   }
   if (!said) {
     return said.error();
   }
   const redisReply& r = **said;
+  if (const auto kept = queued(c, r)) {
+    return *kept;
+  }
   if (r.type == REDIS_REPLY_ERROR) {
     return read_redis_error({r.str, r.len}, resource, place(c));
   }
@@ -256,12 +281,14 @@ result<fence_token> redis_gate::highest(const resource_name& resource) {
   if (const auto fine = usable(connection_); !fine) {
     return fine.error();
   }
-  const auto said = ask(connection_, {"GET", *key});
+  const auto said = ask(connection_, nothing_to_do, {"GET", *key});
   if (!said) {
-    // Nothing was to be written.
-    return error(errc::unreachable, said.error().detail());
+    return said.error();
   }
   const redisReply& r = **said;
+  if (const auto kept = queued(connection_, r)) {
+    return *kept;
+  }
   const std::string_view text = r.str == nullptr ? std::string_view{} : std::string_view(r.str, r.len);
   if (r.type == REDIS_REPLY_NIL) {
     return fence_token{};

@@ -57,6 +57,17 @@ TEST_F(FenceTool, AppendAddsToTheEndAndRefusesWhoeverComesLate) {
   EXPECT_EQ(highest(log), "57");
 }
 
+TEST_F(FenceTool, AnEmptyOptionIsNamedAndTakesNothingFromTheNext) {
+  const auto file = write_file(dir.file("f"), "old");
+  for (const std::string command : {"write", "append", "check"}) {
+    const auto end = fence({command, "--token=", file}, {.token = "41", .input = "new"});
+    EXPECT_EQ(end.code, 64);
+    EXPECT_THAT(end.err, HasSubstr("'--token=' has nothing behind it"));
+  }
+  EXPECT_THAT(fence({"show", "--url=", file}).err, HasSubstr("'--url='"));
+  EXPECT_EQ(contents(file), "old");
+}
+
 TEST_F(FenceTool, TheTokenOfTheCommandLineComesBeforeTheOneOfTheEnvironment) {
   const auto file = dir.file("f");
   EXPECT_EQ(fence({"write", "--token=57", file}, {.token = "x", .input = "1"}).code, 0);

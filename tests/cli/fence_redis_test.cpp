@@ -3,6 +3,8 @@
 // `fence check` and `show` on a real Redis server, by the URL that the locks have too.
 #include "cli/fence_fixture.hpp"
 #include "support/redis_server.hpp"
+#include "support/scripted_server.hpp"
+#include "support/tcp_proxy.hpp"
 
 #include <algorithm>
 
@@ -107,6 +109,32 @@ TEST_F(FenceRedis, AServerThatIsGoneIsSaidInOneLine) {
     EXPECT_TRUE(is_one_line(end.err)) << end.err;
     EXPECT_THAT(end.err, AllOf(HasSubstr("Redis at redis"), Not(HasSubstr("opensesame"))));
   }
+}
+
+/// What redis_gate tells the owner of a connection is nothing to who gave a URL.
+TEST_F(FenceRedis, AnAnswerThatDoesNotComeIsSaidAsToOneWhoHasNoConnection) {
+  EXPECT_EQ(check(at(), "41").code, 0);
+  tcp_proxy proxy(server.port());
+  proxy.follow([](direction way, std::uint64_t, const resp&) {
+    return passage{.what = way == direction::to_client ? passage::fate::swallow : passage::fate::pass};
+  });
+  const std::string url = "redis://127.0.0.1:" + std::to_string(proxy.port());
+  const auto checked = check(url, "57");
+  EXPECT_EQ(checked.code, 82) << checked.err;
+  EXPECT_THAT(checked.err, AllOf(HasSubstr("with the same token it may be repeated\n"),
+                                 Not(HasSubstr("redisReconnect")), Not(HasSubstr("hiredis"))));
+  const auto shown = show(url);
+  EXPECT_EQ(shown.code, 69) << shown.err;
+  EXPECT_THAT(shown.err, AllOf(HasSubstr("nothing was to be written\n"), Not(HasSubstr("executed")),
+                               Not(HasSubstr("redisReconnect"))));
+}
+
+TEST(FenceRedisWords, OfAServerArePrintedWithBlanksForTabs) {
+  const scripted_server server([](const std::vector<std::string>&) { return "-ERR\tno\tsuch user\r\n"; });
+  const finished end =
+      run({CREMONE_TOOL, "fence", "show", "--url", "redis://ann:opensesame@" + server.node(), "prices"}, {});
+  EXPECT_EQ(end.code, 77) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("ERR no such user"));
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ TEST_F(FenceTool, AUrlThatIsNonesIsRefusedWithWhatThereIs) {
                            {"postgres://ann:sec%ret@db/shop", "hex digits"},
                            {"postgres://ann:s@ecret@db/shop", "%40"},
                            {"postgres://ann:secret/shop", "port"},
+                           {"Postgres://ann:secret/shop", "port"},
                            {"postgres://db/shop?sslmode=often", "sslmode"},
                            {"redis://cache/x", "database 'x'"},
                            {"redis://ann:secret@cache?password_file=/x", "more than one password"},
@@ -119,7 +120,8 @@ TEST_F(FenceTool, AFileCanBeMeantWhereTheEnvironmentNamesADatabase) {
 }
 
 TEST_F(FenceTool, FilesAndRedisNeedNoInit) {
-  for (const std::string& what : {dir.file("report.csv"), std::string("redis://127.0.0.1:1")}) {
+  for (const std::string& what :
+       {write_file(dir.file("report.csv"), "x"), std::string("redis://127.0.0.1:1")}) {
     for (const std::string option : {"--print", "--table=cremone_fence"}) {
       const auto end = fence({"init", option, what});
       EXPECT_EQ(end.code, 0) << end.err;
@@ -131,6 +133,37 @@ TEST_F(FenceTool, FilesAndRedisNeedNoInit) {
   }
   EXPECT_EQ(fence({"init"}).code, 64);
   EXPECT_EQ(fence({"init", "--url", "redis://a", "redis://a"}).code, 64);
+}
+
+TEST_F(FenceTool, InitTakesNoMistakeForAFile) {
+  const auto file = write_file(dir.file("shop.db"), "x");
+  std::filesystem::create_directories(dir.file("postgres:/db"));
+  write_file(dir.file("postgres:/db/shop"), "x");
+  for (const std::string word : {"postgres:/db/shop", "localhost/shop", "shop.sqlite",
+                                 "postgres:/u:s3cr3t@db/x", "u:s3cr3t@db/x", "s3cr3t@db", "."}) {
+    for (const std::string option : {"--print", "--json"}) {
+      const auto end = fence({"init", option, word});
+      EXPECT_EQ(end.code, 64) << word << " " << end.out;
+      EXPECT_THAT(end.err, HasSubstr("neither a URL nor a file"));
+      EXPECT_EQ((end.out + end.err).find("s3cr3t"), std::string::npos) << end.err;
+      const auto from_environment = fence({"init", option}, {.variables = {"CREMONE_FENCE_URL=" + word}});
+      EXPECT_EQ(from_environment.code, 64) << word;
+      EXPECT_THAT(from_environment.err, HasSubstr("(the URL is from CREMONE_FENCE_URL)"));
+      EXPECT_EQ((from_environment.out + from_environment.err).find("s3cr3t"), std::string::npos);
+    }
+  }
+  EXPECT_THAT(fence({"init", "localhost/shop"}).err, HasSubstr("'localhost/shop'"));
+  EXPECT_EQ(fence({"init"}, {.variables = {"CREMONE_FENCE_URL=" + file}}).code, 64)
+      << "no command takes that";
+  EXPECT_EQ(fence({"init", file}).code, 0);
+}
+
+TEST_F(FenceTool, APasswordIsHiddenAlsoWhereASlashIsMissing) {
+  for (const std::string command : {"check", "show", "write", "append"}) {
+    const auto end = fence({command, "postgres:/u:s3cr3t@db/x"}, {.token = "41", .input = "x"});
+    EXPECT_EQ(end.code, 64) << end.err;
+    EXPECT_EQ((end.out + end.err).find("s3cr3t"), std::string::npos) << end.err;
+  }
 }
 
 TEST_F(FenceTool, HelpTeachesEachCommand) {

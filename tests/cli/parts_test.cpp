@@ -133,6 +133,7 @@ TEST(Secrets, APasswordInAUrlIsFoundWhereverTheUrlStands) {
   EXPECT_EQ(password_in("--url=redis://:secret@host"), "secret");
   EXPECT_EQ(password_in("unknown option '--ulr=rediss://me:secret@host'"), "secret");
   EXPECT_EQ(password_in("redis+unix://me:secret@/run/redis.sock?layout=classic"), "secret");
+  EXPECT_EQ(password_in("postgres:/me:secret@db/shop"), "secret") << "a slash was forgotten";
   EXPECT_EQ(password_in("redis://me:s:e@c/r?e t@host"), "s:e@c/r?e t") << "what should have been encoded";
   for (const auto* const none : {"", "redis://host:6379/0", "redis://me@host", "redis://me:@host",
                                  "me:secret@host", "a@b://c:d", "://", "x://:@"}) {

@@ -99,6 +99,21 @@ TEST_F(FenceRedisConnection, ThatTakesNothingMoreIsUnreachableAndEndsNobody) {
   EXPECT_THAT(server.keys_in(), IsEmpty());
 }
 
+TEST_F(FenceRedisConnection, InAMultiIsRefusedAndNothingIsWritten) {
+  const redis_field field[] = {{"a", "1"}};
+  const std::string key[] = {"k"};
+  freeReplyObject(redisCommand(connection.get(), "MULTI"));
+  expect_failed(gate.set("prices", fence_token(41), "k", "v"), errc::misconfigured, "DISCARD");
+  expect_failed(gate.hset("prices", fence_token(41), "h", field), errc::misconfigured, "DISCARD");
+  expect_failed(gate.del("prices", fence_token(41), key), errc::misconfigured, "DISCARD");
+  expect_failed(gate.run("prices", fence_token(41), "return 1", key, {}), errc::misconfigured, "DISCARD");
+  expect_failed(gate.check("prices", fence_token(41)), errc::misconfigured, "DISCARD");
+  expect_failed(gate.highest("prices"), errc::misconfigured, "DISCARD");
+  EXPECT_THAT(server.keys_in(), IsEmpty());
+  freeReplyObject(redisCommand(connection.get(), "DISCARD"));
+  EXPECT_TRUE(gate.set("prices", fence_token(41), "k", "v"));
+}
+
 TEST_F(FenceRedisConnection, ThroughAUnixSocketIsNamedByItsPath) {
   const std::string path = server.directory().file("redis.sock");
   const context_ptr local(redisConnectUnix(path.c_str()));
@@ -158,6 +173,13 @@ TEST_F(FenceRedisCut, ByTheUsersOwnTimeoutIsInDoubt) {
   redisSetTimeout(line.get(), timeval{.tv_sec = 0, .tv_usec = 50'000});
   expect_failed(through.set("prices", fence_token(57), "k", "new"), errc::outcome_unknown, "same token");
   expect_failed(through.highest("prices"), errc::unreachable, "redisReconnect");
+}
+
+TEST_F(FenceRedisCut, OfAQuestionIsNotInDoubt) {
+  proxy.follow(fate_of(direction::to_client, passage::fate::swallow));
+  const auto highest = through.highest("prices");
+  expect_failed(highest, errc::unreachable, "nothing was to be written");
+  EXPECT_EQ(highest.error().message().find("same token"), std::string::npos) << highest.error().message();
 }
 
 TEST_F(FenceRedisCut, AfterNoscriptIsInDoubtOnlyForTheSecondQuestion) {

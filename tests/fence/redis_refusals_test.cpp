@@ -146,6 +146,7 @@ TEST_F(FenceRedisRefusal, OfAServerWithTooFewReplicasLeavesTheMarkAsItWas) {
   ASSERT_EQ(asked({"CONFIG", "SET", "min-replicas-to-write", "1"}), "OK");
   expect_failed(gate.set("prices", fence_token(57), "k", "v"), errc::storage_error, "NOREPLICAS");
   expect_failed(gate.set("prices", fence_token(41), "k", "v"), errc::storage_error, "NOREPLICAS");
+  expect_failed(gate.check("prices", fence_token(41)), errc::storage_error, "NOREPLICAS");
   EXPECT_EQ(asked({"GET", mark}), "41");
   EXPECT_THAT(server.keys_in(), ElementsAre(mark));
 }
@@ -175,6 +176,7 @@ TEST_F(FenceRedisRefusal, OfAReplicaNamesItAndTheReplicaHasBothMarkAndData) {
   EXPECT_EQ(replica.ask({"GET", "k"}).shown(), "v");
   expect_failed(there.set("prices", fence_token(57), "k", "w"), errc::storage_error, "replica");
   expect_failed(there.set("prices", fence_token(41), "k", "w"), errc::storage_error, "READONLY");
+  expect_failed(there.check("prices", fence_token(41)), errc::storage_error, "READONLY");
   expect_failed(there.set("prices", fence_token(40), "k", "w"), errc::stale_token, "41");
   EXPECT_EQ(*there.highest("prices"), fence_token(41));
 }

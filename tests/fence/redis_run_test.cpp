@@ -72,6 +72,7 @@ TEST_F(FenceRedisRun, GivesBackWhatTheScriptReturned) {
   EXPECT_EQ(run("return 7"), "7");
   EXPECT_EQ(run("return 'text'"), "text");
   EXPECT_EQ(run("return redis.status_reply('FINE')"), "FINE");
+  EXPECT_EQ(run("return redis.status_reply('QUEUED')"), "QUEUED") << "it is in no MULTI";
   EXPECT_EQ(run("return redis.call('SET', KEYS[1], 'x')"), "OK");
   EXPECT_EQ(run("return {1, {'a', {}}, false}"), "[1, [a, []], (nil)]");
   EXPECT_EQ(run("return nil"), "(nil)");
@@ -122,6 +123,26 @@ TEST_F(FenceRedisRun, LeavesTheMarkWhenTheScriptFailsBeforeItHasDoneAnything) {
   expect_undone("return redis.error_reply('STALE 1 2')", errc::protocol_error, "STALE 1 2");
   expect_undone("return no_such_global", errc::protocol_error, "no_such_global");
   expect_undone("local function f() return f() + 1 end return f()", errc::protocol_error, "stack overflow");
+}
+
+/// The wrapper looks at what the script returned or threw, and what it looks at may be the script's own work.
+TEST_F(FenceRedisRun, LeavesTheMarkWhenTheScriptsErrorCannotBeLookedAt) {
+  const std::string trap =
+      "local no = function() error('trap') end "
+      "local trap = setmetatable({}, {__index = no, __tostring = no}) ";
+  const std::string odd = "local odd = setmetatable({}, {__tostring = function() return {} end}) ";
+  expect_undone(trap + "error(trap)", errc::protocol_error, "cannot be shown");
+  expect_undone(trap + "return {err = trap}", errc::protocol_error, "cannot be shown");
+  expect_undone(trap + "rawset(trap, 'err', 'MINE') return trap", errc::protocol_error, "MINE");
+  expect_undone(odd + "error(odd)", errc::protocol_error, "cannot be shown");
+  EXPECT_EQ(run(trap + "return trap"), "[]") << "it is an empty table, and no error";
+}
+
+TEST_F(FenceRedisRun, KeepsTheMarkRaisedWhenOnlyTheScriptsErrorHasWritten) {
+  EXPECT_THAT(
+      run("error(setmetatable({}, {__tostring = function() redis.call('SET', 'k', 'x') return 'MINE' end}))"),
+      AllOf(HasSubstr("what they wrote is there"), HasSubstr("MINE")));
+  EXPECT_EQ(asked({"GET", mark}), "41");
 }
 
 TEST_F(FenceRedisRun, PutsBackTheMarkThatThereWas) {

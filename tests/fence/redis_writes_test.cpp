@@ -205,10 +205,23 @@ TEST_F(FenceRedis, WritesNothingWhereTheMarkIsNoString) {
 TEST_F(FenceRedis, UnderstandsAMarkThatAPersonHasWritten) {
   ASSERT_EQ(asked({"SET", mark, "0057", "EX", "1000"}), "OK");
   EXPECT_EQ(gate.check("prices", fence_token(56)).error().code(), errc::stale_token);
-  EXPECT_TRUE(gate.check("prices", fence_token(57)));
+  ASSERT_TRUE(gate.set("prices", fence_token(57), "k", "v"));
   EXPECT_EQ(get(mark), "0057");
+  EXPECT_TRUE(gate.check("prices", fence_token(57)));
+  EXPECT_EQ(get(mark), "57");
   EXPECT_TRUE(gate.check("prices", fence_token(58)));
   EXPECT_EQ(get(mark), "58");
+  EXPECT_EQ(asked({"TTL", mark}), "-1");
+}
+
+TEST_F(FenceRedis, ChecksAndNewTokensTakeAwayATimeToLiveOfTheMark) {
+  ASSERT_EQ(asked({"SET", mark, "57", "EX", "1000"}), "OK");
+  ASSERT_TRUE(gate.check("prices", fence_token(57)));
+  EXPECT_EQ(asked({"TTL", mark}), "-1");
+  ASSERT_EQ(asked({"EXPIRE", mark, "1000"}), "1");
+  EXPECT_EQ(gate.check("prices", fence_token(56)).error().code(), errc::stale_token);
+  EXPECT_NE(asked({"TTL", mark}), "-1") << "who is refused changes nothing";
+  ASSERT_TRUE(gate.set("prices", fence_token(58), "k", "v"));
   EXPECT_EQ(asked({"TTL", mark}), "-1");
 }
 

@@ -40,15 +40,30 @@ local watched = setmetatable({
   end,
 }, {__index = redis})
 
-local fine, answer = pcall(body, keys, arguments, watched, watched)
+-- Not pcall: that of Redis looks into an error that is a table, by its metatable, and so can raise another one here.
+local fine, answer = xpcall(function()
+  return body(keys, arguments, watched, watched)
+end, function(raised_by_it)
+  return raised_by_it
+end)
 local why = answer
-if type(answer) == 'table' and answer.err then
-  fine, why = false, answer.err
+if type(answer) == 'table' and rawget(answer, 'err') then
+  fine, why = false, rawget(answer, 'err')
+end
+if fine and type(answer) == 'table' and rawget(answer, 'ok') == 'QUEUED' then
+  return 'QUEUED'  -- as a status it says that the connection is in a MULTI
 end
 if fine then
   return answer
 end
+-- To make a text of an error may be the script's work too: it may fail, and even write. So it comes before the mark is put back.
+local told, words = xpcall(function()
+  return (string.gsub(tostring(why), '%c', ' '))
+end, function() end)
+if not told then
+  words = 'it ended with an error that cannot be shown'
+end
 if not begun then
 -- include put_back
 end
-return {err = (begun and 'PARTLY ' or 'UNDONE ') .. (string.gsub(tostring(why), '%c', ' '))}
+return {err = (begun and 'PARTLY ' or 'UNDONE ') .. words}
