@@ -4,6 +4,7 @@
 // never went down, and nothing that the next write does not remove.
 #include "fence/file_fixture.hpp"
 #include "fence/file_slots.hpp"
+#include "fence/file_trace.hpp"
 #include "fence/no_tmpfile.hpp"
 #include "fence/stepped_child.hpp"
 
@@ -32,13 +33,16 @@ constexpr const char* no_file = "(no file)";
 /// Writes by hand the note of an append of `added` of which `there` reached the file.
 void leave_half_append(const std::string& path, const std::string& added, const std::string& there,
                        std::uint64_t token) {
-  fence::slot::addition begun;
-  begun.inode = status_of(path).st_ino;
-  begun.before = static_cast<std::uint64_t>(status_of(path).st_size);
-  begun.length = added.size();
-  fence::checksum sum;
-  sum.add(added);
-  begun.sum = sum.value();
+  const auto reading = [](const std::string& text) -> fence::reader {
+    return [text](std::uint64_t offset, std::size_t most) -> result<std::string> {
+      return text.substr(offset, most);
+    };
+  };
+  const std::string before = content_of(path);
+  const auto traced =
+      fence::trace_of(status_of(path).st_ino, before.size(), added.size(), reading(added), reading(before));
+  ASSERT_TRUE(traced);
+  const fence::slot::addition begun = *traced;
   fill(path + ".fence",
        fence::encode({40, fence_token(token), {}}) + fence::encode({41, fence_token(token), begun}));
   std::ofstream(path, std::ios::app) << there;
@@ -198,6 +202,7 @@ TEST_F(FencedFileKilled, InTheMiddleOfTheBytesOfAnAppendIsEndedByTheNext) {
   begin(std::string(6, '\0'));  // as a power cut may leave it
   EXPECT_TRUE(file.check(fence_token(5)));
   EXPECT_EQ(content_of(path()), "old\n") << "as long as it should be, but not it";
+  EXPECT_EQ(content_of(path("report.fence-cut")), std::string(6, '\0')) << "whose that is, nobody knows";
   begin("");
   EXPECT_FALSE(file.append(fence_token(4), "late\n"));
   EXPECT_EQ(content_of(path()), "old\n");
@@ -225,6 +230,57 @@ TEST_F(FencedFileKilled, DoesNotCutWhatSomebodyElseWroteSince) {
   std::filesystem::remove(path());
   EXPECT_TRUE(file.append(fence_token(5), "new\n"));
   EXPECT_EQ(content_of(path()), "new\n") << "it is gone";
+}
+
+TEST_F(FencedFileKilled, LosesNothingThatSomebodyElseAddedBehindItsPart) {
+  const std::string aside = path("report.fence-cut");
+  const fenced_file file(path());
+  for (const std::size_t size : {std::size_t{100}, std::size_t{5'000}, std::size_t{3'000'000}}) {
+    SCOPED_TRACE(size);
+    std::string added;
+    while (added.size() < size) {
+      added += std::to_string(added.size()) + "\n";
+    }
+    for (const std::size_t there : {std::size_t{0}, std::size_t{37}, size / 2 + 1}) {
+      std::filesystem::remove(aside);
+      fill(path(), "old\n");
+      ASSERT_EQ(::chmod(path().c_str(), 0640), 0);
+      leave_half_append(path(), added, added.substr(0, there) + "PRECIOUS\n", 5);
+      EXPECT_TRUE(file.append(fence_token(6), "next\n"));
+      EXPECT_EQ(content_of(path()), "old\nnext\n");
+      const std::string kept = content_of(aside);
+      EXPECT_TRUE(kept.ends_with("PRECIOUS\n")) << kept.size() << " bytes";
+      EXPECT_LE(kept.size(), size / 90 + 10) << "what is proven to be ours is not kept";
+      EXPECT_EQ(mode_of(aside), 0640U);
+    }
+  }
+  fill(path(), "old\n");
+  leave_half_append(path(), "added again\n", "addMORE\n", 6);
+  const std::string before = content_of(aside);
+  EXPECT_TRUE(file.check(fence_token(6)));
+  EXPECT_EQ(content_of(aside), before + "MORE\n") << "behind what is there already";
+}
+
+TEST_F(FencedFileKilled, LeavesALogAloneThatWasEmptiedAndBegunAnew) {
+  fill(path(), "some old lines\n");
+  leave_half_append(path(), "added line\n", "add", 5);
+  fill(path(), "a new log of ours\nby others\n");
+  fill(path(), content_of(path()).substr(0, 20));  // as long as the append might have made it
+  EXPECT_TRUE(fenced_file(path()).append(fence_token(5), "+"));
+  EXPECT_EQ(content_of(path()), "a new log of ours\nby+");
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("report", "report.fence"));
+}
+
+TEST_F(FencedFileKilled, DoesNotGoOnWhereTheUnknownCannotBeSetAside) {
+  fill(path(), "old\n");
+  leave_half_append(path(), "added\n", "adPREC", 5);
+  std::filesystem::create_symlink("elsewhere", path("report.fence-cut"));
+  EXPECT_THAT(fenced_file(path()).check(fence_token(5)).error().message(), ::testing::HasSubstr("fence-cut"));
+  EXPECT_EQ(content_of(path()), "old\nadPREC");
+  std::filesystem::remove(path("report.fence-cut"));
+  EXPECT_TRUE(fenced_file(path()).check(fence_token(5)));
+  EXPECT_EQ(content_of(path()), "old\n");
+  EXPECT_EQ(content_of(path("report.fence-cut")), "PREC");
 }
 
 TEST_F(FencedFileKilled, WhileItsDraftHasANameLeavesItToTheNextButNotOneThatIsAtWork) {

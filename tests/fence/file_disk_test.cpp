@@ -48,8 +48,11 @@ TEST_F(FencedFileOnDisk, ThatIsFullKeepsItsContentAndItsToken) {
     wrong += expect_same(std::to_string(highest_of(at)), "5", "the token");
     wrong += expect_full(file.append(fence_token(6), large), "an append that does not fit");
     wrong += expect_same(content_of(at), "old", "the content");
-    wrong += expect_full(file.append(fence_token(6), pieces_of(large, 65536)),
-                         "an append from a source that does not fit");
+    const auto spooled = file.append(fence_token(6), pieces_of(large, 65536));
+    wrong += expect_full(spooled, "an append from a source that does not fit");
+    if (!spooled && spooled.error().message().find("appended to '" + at) == std::string::npos) {
+      wrong += "it does not say what for: " + spooled.error().message();
+    }
     wrong += expect_same(content_of(at), "old", "the content");
     fill_up(on);
     wrong += expect_full(file.write(fence_token(7), "new"), "a write");
@@ -107,6 +110,52 @@ TEST_F(FencedFileOnDisk, ThatMayOnlyBeReadSaysSo) {
     }
     return wrong + expect_same(std::to_string(highest_of(on + "/report")), "5", "the token") +
            expect_same(content_of(on + "/report"), "old", "the content");
+  });
+}
+
+TEST_F(FencedFileOnDisk, ThatIsMountedAloneIsNotAppendedTo) {
+  on_small_disk(directory_.path(), "1m", [&](const std::string& on) -> std::string {
+    fill(on + "/real", "old");
+    fill(on + "/mounted", "");
+    if (::mount((on + "/real").c_str(), (on + "/mounted").c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      return std::string("mount: ") + std::strerror(errno);
+    }
+    const auto done = fenced_file(on + "/mounted").append(fence_token(1), "x");
+    const std::string says = done ? "it was written" : done.error().message();
+    std::string wrong =
+        says.starts_with("invalid_argument") && says.find("mounted file") != std::string::npos ? "" : says;
+    wrong += wrong_unless(fenced_file(on + "/real").append(fence_token(1), "er"));
+    return wrong + expect_same(content_of(on + "/real"), "older", "the content");
+  });
+}
+
+TEST_F(FencedFileOnDisk, WhereAnAppendFailsKeepsWhatSomebodyElseAddedMeanwhile) {
+  on_small_disk(directory_.path(), "1m", [&](const std::string& on) -> std::string {
+    const std::string at = on + "/report";
+    std::string wrong = wrong_unless(fenced_file(at).write(fence_token(5), "old\n"));
+    // Somebody who adds a line whenever the file has just grown, as soon as there is a part of the append to see.
+    std::ofstream theirs(at, std::ios::app);
+    const std::string large(3'000'000, 'x');
+    const pid_t other = ::fork();
+    if (other == 0) {
+      while (std::filesystem::file_size(at) <= 4) {
+      }
+      theirs << "PRECIOUS\n" << std::flush;
+      ::_exit(theirs ? 0 : 1);
+    }
+    int status = -1;
+    do {
+      wrong += expect_full(fenced_file(at).append(fence_token(6), large), "an append that does not fit");
+    } while (wrong.empty() && ::waitpid(other, &status, WNOHANG) == 0);
+    if (!wrong.empty()) {
+      ::kill(other, SIGKILL);
+    }
+    wrong += wrong_unless(fenced_file(at).check(fence_token(6)));
+    const std::string all =
+        content_of(at) + (std::filesystem::exists(at + ".fence-cut") ? content_of(at + ".fence-cut") : "");
+    return wrong + (status != 0 || all.find("PRECIOUS") != std::string::npos
+                        ? ""
+                        : "the line is lost: " + all.substr(0, 60));
   });
 }
 
