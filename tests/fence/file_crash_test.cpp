@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -344,6 +345,37 @@ bool append_is_open(const std::string& path) {
     newest = slot && (!newest || slot->turn > newest->turn) ? slot : newest;
   }
   return newest && newest->begun;
+}
+
+/// An append that fails when its file has 200 kB, and into which somebody adds a line as soon as `now` says so.
+void fail_with_a_line_between(const std::string& at, const std::function<bool()>& now) {
+  fill(at, std::string(100'000, 'o'));
+  ASSERT_TRUE(fenced_file(at).check(fence_token(5)));
+  stepped_child child([&] {
+    const rlimit most{200'000, 200'000};
+    ::signal(SIGXFSZ, SIG_IGN);
+    const bool limited = ::setrlimit(RLIMIT_FSIZE, &most) == 0;
+    const auto done = fenced_file(at).append(fence_token(6), pieces_of(std::string(150'000, 'n'), 65536));
+    return limited && !done && done.error().message().find("cannot append to") != std::string::npos ? 0 : 1;
+  });
+  while (!now()) {
+    ASSERT_TRUE(child.step());
+  }
+  std::ofstream(at, std::ios::app) << "PRECIOUS\n";
+  child.leave_stopped();
+  EXPECT_EQ(child.resume(), 0);
+}
+
+TEST_F(FencedFileKilled, IsNotNeededForAnAppendThatFailsToTakeBackOnlyItsOwn) {
+  const std::string old(100'000, 'o');
+  fail_with_a_line_between(path("before"), [&] { return append_is_open(path("before")); });
+  EXPECT_TRUE(content_of(path("before")) == old + "PRECIOUS\n") << status_of(path("before")).st_size;
+  fail_with_a_line_between(path("between"), [&] { return status_of(path("between")).st_size > 100'000; });
+  EXPECT_TRUE(fenced_file(path("between")).check(fence_token(6)));
+  EXPECT_TRUE(content_of(path("between")) == old) << status_of(path("between")).st_size;
+  EXPECT_TRUE(content_of(path("between.fence-cut")).starts_with("PRECIOUS\n"));
+  EXPECT_THAT(names_in(directory_.path()),
+              ElementsAre("before", "before.fence", "between", "between.fence", "between.fence-cut"));
 }
 
 void kill_anywhere(const std::string& directory, int rounds, unsigned long most_microseconds) {

@@ -129,36 +129,6 @@ TEST_F(FencedFileOnDisk, ThatIsMountedAloneIsNotAppendedTo) {
   });
 }
 
-TEST_F(FencedFileOnDisk, WhereAnAppendFailsKeepsWhatSomebodyElseAddedMeanwhile) {
-  on_small_disk(directory_.path(), "1m", [&](const std::string& on) -> std::string {
-    const std::string at = on + "/report";
-    std::string wrong = wrong_unless(fenced_file(at).write(fence_token(5), "old\n"));
-    // Somebody who adds a line whenever the file has just grown, as soon as there is a part of the append to see.
-    std::ofstream theirs(at, std::ios::app);
-    const std::string large(3'000'000, 'x');
-    const pid_t other = ::fork();
-    if (other == 0) {
-      while (std::filesystem::file_size(at) <= 4) {
-      }
-      theirs << "PRECIOUS\n" << std::flush;
-      ::_exit(theirs ? 0 : 1);
-    }
-    int status = -1;
-    do {
-      wrong += expect_full(fenced_file(at).append(fence_token(6), large), "an append that does not fit");
-    } while (wrong.empty() && ::waitpid(other, &status, WNOHANG) == 0);
-    if (!wrong.empty()) {
-      ::kill(other, SIGKILL);
-    }
-    wrong += wrong_unless(fenced_file(at).check(fence_token(6)));
-    const std::string all =
-        content_of(at) + (std::filesystem::exists(at + ".fence-cut") ? content_of(at + ".fence-cut") : "");
-    return wrong + (status != 0 || all.find("PRECIOUS") != std::string::npos
-                        ? ""
-                        : "the line is lost: " + all.substr(0, 60));
-  });
-}
-
 TEST_F(FencedFileOnDisk, WithoutProcIsWrittenAsWell) {
   on_small_disk("/proc", "1m", [&](const std::string&) -> std::string {
     const std::string at = path();
