@@ -44,14 +44,16 @@ class fenced_file {
 
   /// Replaces the content. *stale_token*; *busy* (see default_patience); *access_denied* (of the directory, or what would be needed to keep the
   /// owner); *storage_error* (disk full, read-only file system, `FILE.fence` damaged); *misconfigured* (`FILE.fence` is something else);
-  /// *invalid_argument* (the token, or not a regular file). Whatever it fails with, the file is as it was; but after
+  /// *invalid_argument* (the token, not a regular file, or a name of ours such as `FILE.fence`). Whatever it fails with, the file is as it was; but after
   /// *outcome_unknown* it is the new one, and the disk did not say that it will stay. From a source: all of it is read before anybody is kept
   /// waiting, and what it fails with is what the call fails with.
   [[nodiscard]] result<void> write(fence_token token, std::string_view content) const;
   [[nodiscard]] result<void> write(fence_token token, source content) const;
 
-  /// Adds to the end, for logs; fails like write(). Whoever was killed at it may have left a part behind, which the next write(), append()
-  /// or check() removes, or completes if all of it is there.
+  /// Adds to the end, for logs; fails like write(), and with *invalid_argument* for a file with more than one name (hard links, or mounted
+  /// alone), each of which would have a token of its own. Whoever was killed at it may have left a part behind, which the next write(),
+  /// append() or check() removes unless all of it is there. What stands behind the part and is not proven to be of it, such as another
+  /// program's line, is moved to the end of `FILE.fence-cut`.
   [[nodiscard]] result<void> append(fence_token token, std::string_view more) const;
   [[nodiscard]] result<void> append(fence_token token, source more) const;
 

@@ -65,13 +65,12 @@ result<void> refuse_early(const place& at, fence_token token, std::chrono::milli
              : result<void>();
 }
 
-/// All that the source has, into the draft. How much it was, and its sum.
-result<std::pair<std::uint64_t, std::uint64_t>> drain(fenced_file::source& from, draft& to) {
+/// All that the source has, into the draft. How much it was.
+result<std::uint64_t> drain(fenced_file::source& from, draft& to) {
   if (!from) {
     return error(errc::invalid_argument, "the source of a fenced write is empty");
   }
   std::vector<char> buffer(65536);
-  fence::checksum sum;
   for (std::uint64_t length = 0;;) {
     const auto got = from(buffer);
     if (!got) {
@@ -83,13 +82,12 @@ result<std::pair<std::uint64_t, std::uint64_t>> drain(fenced_file::source& from,
                                                std::to_string(buffer.size()));
     }
     if (*got == 0) {
-      return std::pair(length, sum.value());
+      return length;
     }
     const std::string_view bytes(buffer.data(), *got);
     if (auto put = to.put(bytes); !put) {
       return put.error();
     }
-    sum.add(bytes);
     length += bytes.size();
   }
 }
@@ -202,13 +200,23 @@ result<void> replace(const std::string& path, std::chrono::milliseconds patience
 }
 
 /// The first piece of a file that is not there yet: all of it or no file, as when one is replaced.
-result<void> add_to_nothing(const place& at, token_file& locked, fence_token token, fence::addition& more) {
-  auto paper = more.spooled ? result<draft>(std::move(*more.spooled)) : draft::make(at, 0666);
+result<void> add_to_nothing(const place& at, token_file& locked, fence_token token,
+                            const fence::addition& more) {
+  // Not the spool itself: that one is for nobody's eyes, and what the umask and the directory say of new files they say once.
+  auto paper = draft::make(at, 0666);
   if (!paper) {
     return paper.error();
   }
-  if (auto put = paper->put(more.text); !put) {
-    return put;
+  for (std::uint64_t done = 0; done < more.length;) {
+    constexpr std::size_t piece = 65536;
+    const auto bytes = more.read(at, done, piece);
+    if (!bytes || bytes->empty()) {
+      return bytes ? fence::refused("read what is to be appended to " + at.shown(), EIO) : bytes.error();
+    }
+    if (auto put = paper->put(*bytes); !put) {
+      return put;
+    }
+    done += bytes->size();
   }
   replacement first(at, {}, std::move(*paper));
   if (auto finished = first.finish(); !finished) {
@@ -217,8 +225,20 @@ result<void> add_to_nothing(const place& at, token_file& locked, fence_token tok
   return first.publish(locked, token);
 }
 
+/// Asked before anything is made beside the file, and again under the lock.
+result<void> has_one_name(const place& at) {
+  const auto file = fence::look_at(at);
+  if (!file) {
+    return file.error();
+  }
+  return *file ? fence::has_one_name(at, **file) : result<void>();
+}
+
 result<void> append_to(const place& at, std::chrono::milliseconds patience, fence_token token,
-                       fence::addition more) {
+                       const fence::addition& more) {
+  if (auto alone = has_one_name(at); !alone) {
+    return alone;
+  }
   auto locked = enter(at, token, patience);
   if (!locked) {
     return locked.error();
@@ -229,6 +249,9 @@ result<void> append_to(const place& at, std::chrono::milliseconds patience, fenc
   }
   if (!*file) {
     return add_to_nothing(at, *locked, token, more);
+  }
+  if (auto alone = fence::has_one_name(at, **file); !alone) {
+    return alone;
   }
   locked->follow(**file);
   return more.length == 0 ? locked->raise(token) : fence::add(at, *locked, token, **file, more);
@@ -255,9 +278,7 @@ result<void> fenced_file::append(fence_token token, std::string_view more) const
   if (!at) {
     return at.error();
   }
-  fence::checksum sum;
-  sum.add(more);
-  return append_to(*at, patience_, token, {more, {}, more.size(), sum.value()});
+  return append_to(*at, patience_, token, {more, {}, more.size()});
 }
 
 result<void> fenced_file::append(fence_token token, source more) const {
@@ -268,7 +289,7 @@ result<void> fenced_file::append(fence_token token, source more) const {
   if (auto early = refuse_early(*at, token, patience_); !early) {
     return early;
   }
-  auto spooled = draft::make(*at, 0666);
+  auto spooled = draft::spool(*at);
   if (!spooled) {
     return spooled.error();
   }
@@ -276,7 +297,7 @@ result<void> fenced_file::append(fence_token token, source more) const {
   if (!all) {
     return all.error();
   }
-  return append_to(*at, patience_, token, {{}, std::move(*spooled), all->first, all->second});
+  return append_to(*at, patience_, token, {{}, std::move(*spooled), *all});
 }
 
 result<void> fenced_file::check(fence_token token) const {

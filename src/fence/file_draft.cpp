@@ -81,6 +81,14 @@ result<draft> draft::make(const place& at, mode_t mode) {
   return made;
 }
 
+result<draft> draft::spool(const place& at) {
+  auto made = make(at, 0600);
+  if (made) {
+    made->what_ = "set aside what is to be appended to ";
+  }
+  return made;
+}
+
 draft::~draft() {
   if (!file_) {
     return;
@@ -112,15 +120,15 @@ result<void> draft::open_numbered(mode_t mode) {
 }
 
 result<void> draft::put(std::string_view bytes) {
-  if (const int why = write_all(file_.get(), bytes); why != 0) {
-    return refused("write what is to become " + at_->shown(), why);
+  if (const int why = write_all(file_.get(), bytes).why; why != 0) {
+    return refused(what_ + at_->shown(), why);
   }
   return {};
 }
 
 result<void> draft::sync() {
   if (::fsync(file_.get()) != 0) {
-    return refused("write what is to become " + at_->shown() + " to the disk", errno);
+    return refused(what_ + at_->shown() + " to the disk", errno);
   }
   return {};
 }

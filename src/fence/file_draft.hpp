@@ -14,6 +14,8 @@ class draft {
  public:
   /// `mode`: what the umask is applied to. `at` outlives it.
   [[nodiscard]] static result<draft> make(const place& at, mode_t mode);
+  /// Of what is to be added to the file, and never becomes one: for our own eyes.
+  [[nodiscard]] static result<draft> spool(const place& at);
   draft(draft&& other) noexcept = default;
   draft& operator=(draft&&) = delete;
   draft(const draft&) = delete;
@@ -37,6 +39,7 @@ class draft {
   [[nodiscard]] result<void> open_numbered(mode_t mode);
 
   const place* at_;
+  const char* what_ = "write what is to become ";
   descriptor file_;
   std::string name_;  ///< that goes with it; empty while it has none
 };

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fence/file_place.hpp"
 
+#include "base/reading.hpp"
 #include "base/text.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,14 +33,32 @@ std::string directory_of(const std::string& path) {
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// In a directory such as /tmp a link may be a trap that somebody set for others: the kernel does not follow it there either.
-bool is_trusted(const struct stat& link, const std::string& directory_path) noexcept {
-  struct stat directory {};
-  if (::stat(directory_path.c_str(), &directory) != 0) {
+/// Links of the kernel's own, such as /dev/stdout, lead to what a process has open. To rename something over that is not what is meant.
+bool is_of_proc(int link) noexcept {
+  struct statfs system {};
+  return ::fstatfs(link, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/// Names that the token, and what is to become a file, have beside some other file.
+bool is_one_of_ours(const std::string& name) {
+  constexpr std::string_view fresh = ".fence-new";
+  if (name.ends_with(".fence") || name.ends_with(".fence-cut")) {
+    return true;
+  }
+  const auto at = name.rfind(fresh);
+  if (at == std::string::npos || name.front() != '.') {
     return false;
   }
-  const bool anybodys = (directory.st_mode & S_ISVTX) != 0 && (directory.st_mode & S_IWOTH) != 0;
-  return !anybodys || link.st_uid == ::geteuid() || link.st_uid == directory.st_uid;
+  const std::string rest = name.substr(at + fresh.size());
+  return rest.empty() || (rest.front() == '-' && whole_number<unsigned>(rest.substr(1)));
+}
+
+/// By which mount it is reached. Nothing where the kernel does not say (before 5.8).
+std::optional<std::uint64_t> mount_of(int file) noexcept {
+  struct statx status {};
+  const bool known =
+      ::statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0 && (status.stx_mask & STATX_MNT_ID) != 0;
+  return known ? std::optional<std::uint64_t>(status.stx_mnt_id) : std::nullopt;
 }
 
 /// Where the link of this path leads. Nothing if it is no link, or is not there.
@@ -48,7 +69,14 @@ result<std::optional<std::string>> link_at(const std::string& path) {
   if (!link || ::fstat(link.get(), &status) != 0 || !S_ISLNK(status.st_mode)) {
     return std::optional<std::string>();
   }
-  if (!is_trusted(status, directory_of(path))) {
+  if (is_of_proc(link.get())) {
+    return wrong(quoted(path) +
+                 " stands for what a process has open, and not for a file with a name beside "
+                 "which a token could lie; use a shell's > for it, or the file's own name");
+  }
+  // The kernel does not follow it there either.
+  struct stat directory {};
+  if (::stat(directory_of(path).c_str(), &directory) != 0 || !is_trusted(status, directory)) {
     return error(errc::access_denied, "the symbolic link " + quoted(path) +
                                           " is another user's, in a directory where anybody can make one");
   }
@@ -103,8 +131,14 @@ errc code_of(int why) noexcept {
 
 }  // namespace
 
+bool is_trusted(const struct stat& thing, const struct stat& directory) noexcept {
+  const bool anybodys = (directory.st_mode & S_ISVTX) != 0 && (directory.st_mode & S_IWOTH) != 0;
+  return !anybodys || thing.st_uid == ::geteuid() || thing.st_uid == directory.st_uid || thing.st_uid == 0;
+}
+
 std::string place::shown() const { return quoted(path); }
 std::string place::token_shown() const { return quoted(path + ".fence"); }
+std::string place::aside_shown() const { return quoted(path + ".fence-cut"); }
 
 error refused(const std::string& what, int why) {
   return {code_of(why), "cannot " + what + ": " + std::generic_category().message(why)};
@@ -133,6 +167,11 @@ result<place> find_place(const std::string& path) {
   place at{*real, directory_of(*real), {}, name_of(*real)};
   if (at.name.empty() || at.name == "." || at.name == "..") {
     return wrong(quoted(path) + " names a directory; a fenced file is a regular one");
+  }
+  if (is_one_of_ours(at.name)) {
+    return wrong(quoted(path) +
+                 " has a name that fenced files use for what they keep beside another: name "
+                 "the file itself, or choose a name without .fence at its end");
   }
   at.directory = descriptor(::open(at.directory_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!at.directory) {
@@ -175,6 +214,22 @@ result<std::optional<original>> look_at(const place& at) {
   return std::optional(std::move(seen));
 }
 
+result<void> has_one_name(const place& at, const original& file) {
+  if (file.status.st_nlink > 1) {
+    return wrong(
+        at.shown() + " has " + std::to_string(file.status.st_nlink) +
+        " names (hard links), and each would have a token of its own; an append needs a file with one");
+  }
+  const auto mine = mount_of(file.file.get());
+  const auto beside = mount_of(at.directory.get());
+  if (mine && beside && *mine != *beside) {
+    return wrong(at.shown() +
+                 " is a mounted file, and where it comes from it would have a token of its own; "
+                 "mount its directory instead");
+  }
+  return {};
+}
+
 bool is_named(int file, int directory, const std::string& name) noexcept {
   struct stat mine {};
   struct stat named {};
@@ -182,15 +237,17 @@ bool is_named(int file, int directory, const std::string& name) noexcept {
          mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
-int write_all(int file, std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file, bytes.data(), bytes.size());
+written write_all(int file, std::string_view bytes) noexcept {
+  written all;
+  while (all.bytes < bytes.size()) {
+    const ssize_t put = ::write(file, bytes.data() + all.bytes, bytes.size() - all.bytes);
     if (put < 0 && errno != EINTR) {
-      return errno;
+      all.why = errno;
+      break;
     }
-    bytes.remove_prefix(static_cast<std::size_t>(put > 0 ? put : 0));
+    all.bytes += static_cast<std::uint64_t>(put > 0 ? put : 0);
   }
-  return 0;
+  return all;
 }
 
 result<std::string> read_at(int file, std::uint64_t offset, std::size_t most, const std::string& shown) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line reads `cremone-fence 1 turn 17 token 41 idle check 9ae16a3b2f90404f`, or with `append INODE BEFORE LENGTH SUM` for `idle`.
+// A line reads `cremone-fence 1 turn 17 token 41 idle check 9ae16a3b2f90404f`, or with `append INODE BEFORE LENGTH LEAD STEP SUM...`
+// for `idle`.
 #include "fence/file_slots.hpp"
 
 #include "base/reading.hpp"
@@ -32,6 +33,7 @@ class words {
     fine_ = fine_ && n.has_value();
     return n.value_or(0);
   }
+  [[nodiscard]] bool at(std::string_view beginning) const noexcept { return rest_.starts_with(beginning); }
   [[nodiscard]] bool fine() const noexcept { return fine_; }
 
  private:
@@ -55,7 +57,10 @@ std::string encode(const slot& s) {
   line += " turn " + std::to_string(s.turn) + " token " + std::to_string(s.token.value());
   if (s.begun) {
     line += " append " + std::to_string(s.begun->inode) + " " + std::to_string(s.begun->before) + " " +
-            std::to_string(s.begun->length) + " " + hex(s.begun->sum);
+            std::to_string(s.begun->length) + " " + hex(s.begun->lead) + " " + std::to_string(s.begun->step);
+    for (const std::uint64_t sum : s.begun->sums) {
+      line += " " + hex(sum);
+    }
   } else {
     line += " idle";
   }
@@ -83,8 +88,15 @@ std::optional<slot> decode(std::string_view bytes) {
     begun.inode = line.number();
     begun.before = line.number();
     begun.length = line.number();
-    begun.sum = line.number(16);
-    s.begun = begun;
+    begun.lead = line.number(16);
+    begun.step = line.number();
+    while (line.fine() && !line.at(" ") && !line.at("check ")) {
+      begun.sums.push_back(line.number(16));
+    }
+    if (begun.step == 0) {
+      return std::nullopt;
+    }
+    s.begun = std::move(begun);
   }
   return line.fine() && encode(s) == bytes ? std::optional(s) : std::nullopt;
 }

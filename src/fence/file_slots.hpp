@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cremone::fence {
 
@@ -29,12 +30,14 @@ struct slot {
   std::uint64_t turn = 0;  ///< how often this file has been written to; 0: since it was made, never
   fence_token token{};
 
-  /// An append that was begun, to this inode when it had `before` bytes: `length` bytes with this sum.
+  /// An append of `length` bytes that was begun, to this inode when it had `before` bytes.
   struct addition {
     std::uint64_t inode = 0;
     std::uint64_t before = 0;
     std::uint64_t length = 0;
-    std::uint64_t sum = 0;
+    std::uint64_t lead = 0;  ///< the sum of some bytes before it
+    std::uint64_t step = 1;  ///< it has a sum at each multiple of this in the file, and one at its end
+    std::vector<std::uint64_t> sums{};  ///< each from its beginning on
     friend bool operator==(const addition&, const addition&) = default;
   };
   std::optional<addition> begun{};  ///< nothing: none is under way

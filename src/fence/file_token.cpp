@@ -96,6 +96,18 @@ result<void> make(const place& at) {
   return {};
 }
 
+/// The owner of the file may say what its token is, whoever may write there.
+bool is_trusted_token(const struct stat& token, const place& at) noexcept {
+  struct stat directory {};
+  struct stat file {};
+  if (::fstat(at.directory.get(), &directory) != 0) {
+    return false;
+  }
+  return is_trusted(token, directory) ||
+         (::fstatat(at.directory.get(), at.name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+          file.st_uid == token.st_uid);
+}
+
 result<descriptor> open(const place& at, int access) {
   descriptor file(::openat(at.directory.get(), at.token_name().c_str(), access | opening));
   struct stat status {};
@@ -113,6 +125,12 @@ result<descriptor> open(const place& at, int access) {
   }
   if (!file) {
     return refused("open " + at.token_shown(), errno);
+  }
+  if (!is_trusted_token(status, at)) {
+    return error(errc::access_denied,
+                 at.token_shown() + " is uid " + std::to_string(status.st_uid) +
+                     "'s, in a directory where anybody can make one; remove it if it is not of a writer of " +
+                     at.shown() + " whom you trust, or give it the owner of that file");
   }
   return file;
 }

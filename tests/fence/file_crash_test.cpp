@@ -4,6 +4,7 @@
 // never went down, and nothing that the next write does not remove.
 #include "fence/file_fixture.hpp"
 #include "fence/file_slots.hpp"
+#include "fence/file_trace.hpp"
 #include "fence/no_tmpfile.hpp"
 #include "fence/stepped_child.hpp"
 
@@ -11,6 +12,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -32,13 +34,16 @@ constexpr const char* no_file = "(no file)";
 /// Writes by hand the note of an append of `added` of which `there` reached the file.
 void leave_half_append(const std::string& path, const std::string& added, const std::string& there,
                        std::uint64_t token) {
-  fence::slot::addition begun;
-  begun.inode = status_of(path).st_ino;
-  begun.before = static_cast<std::uint64_t>(status_of(path).st_size);
-  begun.length = added.size();
-  fence::checksum sum;
-  sum.add(added);
-  begun.sum = sum.value();
+  const auto reading = [](const std::string& text) -> fence::reader {
+    return [text](std::uint64_t offset, std::size_t most) -> result<std::string> {
+      return text.substr(offset, most);
+    };
+  };
+  const std::string before = content_of(path);
+  const auto traced =
+      fence::trace_of(status_of(path).st_ino, before.size(), added.size(), reading(added), reading(before));
+  ASSERT_TRUE(traced);
+  const fence::slot::addition begun = *traced;
   fill(path + ".fence",
        fence::encode({40, fence_token(token), {}}) + fence::encode({41, fence_token(token), begun}));
   std::ofstream(path, std::ios::app) << there;
@@ -198,6 +203,7 @@ TEST_F(FencedFileKilled, InTheMiddleOfTheBytesOfAnAppendIsEndedByTheNext) {
   begin(std::string(6, '\0'));  // as a power cut may leave it
   EXPECT_TRUE(file.check(fence_token(5)));
   EXPECT_EQ(content_of(path()), "old\n") << "as long as it should be, but not it";
+  EXPECT_EQ(content_of(path("report.fence-cut")), std::string(6, '\0')) << "whose that is, nobody knows";
   begin("");
   EXPECT_FALSE(file.append(fence_token(4), "late\n"));
   EXPECT_EQ(content_of(path()), "old\n");
@@ -225,6 +231,57 @@ TEST_F(FencedFileKilled, DoesNotCutWhatSomebodyElseWroteSince) {
   std::filesystem::remove(path());
   EXPECT_TRUE(file.append(fence_token(5), "new\n"));
   EXPECT_EQ(content_of(path()), "new\n") << "it is gone";
+}
+
+TEST_F(FencedFileKilled, LosesNothingThatSomebodyElseAddedBehindItsPart) {
+  const std::string aside = path("report.fence-cut");
+  const fenced_file file(path());
+  for (const std::size_t size : {std::size_t{100}, std::size_t{5'000}, std::size_t{3'000'000}}) {
+    SCOPED_TRACE(size);
+    std::string added;
+    while (added.size() < size) {
+      added += std::to_string(added.size()) + "\n";
+    }
+    for (const std::size_t there : {std::size_t{0}, std::size_t{37}, size / 2 + 1}) {
+      std::filesystem::remove(aside);
+      fill(path(), "old\n");
+      ASSERT_EQ(::chmod(path().c_str(), 0640), 0);
+      leave_half_append(path(), added, added.substr(0, there) + "PRECIOUS\n", 5);
+      EXPECT_TRUE(file.append(fence_token(6), "next\n"));
+      EXPECT_EQ(content_of(path()), "old\nnext\n");
+      const std::string kept = content_of(aside);
+      EXPECT_TRUE(kept.ends_with("PRECIOUS\n")) << kept.size() << " bytes";
+      EXPECT_LE(kept.size(), size / 90 + 10) << "what is proven to be ours is not kept";
+      EXPECT_EQ(mode_of(aside), 0640U);
+    }
+  }
+  fill(path(), "old\n");
+  leave_half_append(path(), "added again\n", "addMORE\n", 6);
+  const std::string before = content_of(aside);
+  EXPECT_TRUE(file.check(fence_token(6)));
+  EXPECT_EQ(content_of(aside), before + "MORE\n") << "behind what is there already";
+}
+
+TEST_F(FencedFileKilled, LeavesALogAloneThatWasEmptiedAndBegunAnew) {
+  fill(path(), "some old lines\n");
+  leave_half_append(path(), "added line\n", "add", 5);
+  fill(path(), "a new log of ours\nby others\n");
+  fill(path(), content_of(path()).substr(0, 20));  // as long as the append might have made it
+  EXPECT_TRUE(fenced_file(path()).append(fence_token(5), "+"));
+  EXPECT_EQ(content_of(path()), "a new log of ours\nby+");
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("report", "report.fence"));
+}
+
+TEST_F(FencedFileKilled, DoesNotGoOnWhereTheUnknownCannotBeSetAside) {
+  fill(path(), "old\n");
+  leave_half_append(path(), "added\n", "adPREC", 5);
+  std::filesystem::create_symlink("elsewhere", path("report.fence-cut"));
+  EXPECT_THAT(fenced_file(path()).check(fence_token(5)).error().message(), ::testing::HasSubstr("fence-cut"));
+  EXPECT_EQ(content_of(path()), "old\nadPREC");
+  std::filesystem::remove(path("report.fence-cut"));
+  EXPECT_TRUE(fenced_file(path()).check(fence_token(5)));
+  EXPECT_EQ(content_of(path()), "old\n");
+  EXPECT_EQ(content_of(path("report.fence-cut")), "PREC");
 }
 
 TEST_F(FencedFileKilled, WhileItsDraftHasANameLeavesItToTheNextButNotOneThatIsAtWork) {
@@ -288,6 +345,37 @@ bool append_is_open(const std::string& path) {
     newest = slot && (!newest || slot->turn > newest->turn) ? slot : newest;
   }
   return newest && newest->begun;
+}
+
+/// An append that fails when its file has 200 kB, and into which somebody adds a line as soon as `now` says so.
+void fail_with_a_line_between(const std::string& at, const std::function<bool()>& now) {
+  fill(at, std::string(100'000, 'o'));
+  ASSERT_TRUE(fenced_file(at).check(fence_token(5)));
+  stepped_child child([&] {
+    const rlimit most{200'000, 200'000};
+    ::signal(SIGXFSZ, SIG_IGN);
+    const bool limited = ::setrlimit(RLIMIT_FSIZE, &most) == 0;
+    const auto done = fenced_file(at).append(fence_token(6), pieces_of(std::string(150'000, 'n'), 65536));
+    return limited && !done && done.error().message().find("cannot append to") != std::string::npos ? 0 : 1;
+  });
+  while (!now()) {
+    ASSERT_TRUE(child.step());
+  }
+  std::ofstream(at, std::ios::app) << "PRECIOUS\n";
+  child.leave_stopped();
+  EXPECT_EQ(child.resume(), 0);
+}
+
+TEST_F(FencedFileKilled, IsNotNeededForAnAppendThatFailsToTakeBackOnlyItsOwn) {
+  const std::string old(100'000, 'o');
+  fail_with_a_line_between(path("before"), [&] { return append_is_open(path("before")); });
+  EXPECT_TRUE(content_of(path("before")) == old + "PRECIOUS\n") << status_of(path("before")).st_size;
+  fail_with_a_line_between(path("between"), [&] { return status_of(path("between")).st_size > 100'000; });
+  EXPECT_TRUE(fenced_file(path("between")).check(fence_token(6)));
+  EXPECT_TRUE(content_of(path("between")) == old) << status_of(path("between")).st_size;
+  EXPECT_TRUE(content_of(path("between.fence-cut")).starts_with("PRECIOUS\n"));
+  EXPECT_THAT(names_in(directory_.path()),
+              ElementsAre("before", "before.fence", "between", "between.fence", "between.fence-cut"));
 }
 
 void kill_anywhere(const std::string& directory, int rounds, unsigned long most_microseconds) {

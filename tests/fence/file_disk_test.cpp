@@ -48,8 +48,11 @@ TEST_F(FencedFileOnDisk, ThatIsFullKeepsItsContentAndItsToken) {
     wrong += expect_same(std::to_string(highest_of(at)), "5", "the token");
     wrong += expect_full(file.append(fence_token(6), large), "an append that does not fit");
     wrong += expect_same(content_of(at), "old", "the content");
-    wrong += expect_full(file.append(fence_token(6), pieces_of(large, 65536)),
-                         "an append from a source that does not fit");
+    const auto spooled = file.append(fence_token(6), pieces_of(large, 65536));
+    wrong += expect_full(spooled, "an append from a source that does not fit");
+    if (!spooled && spooled.error().message().find("appended to '" + at) == std::string::npos) {
+      wrong += "it does not say what for: " + spooled.error().message();
+    }
     wrong += expect_same(content_of(at), "old", "the content");
     fill_up(on);
     wrong += expect_full(file.write(fence_token(7), "new"), "a write");
@@ -107,6 +110,22 @@ TEST_F(FencedFileOnDisk, ThatMayOnlyBeReadSaysSo) {
     }
     return wrong + expect_same(std::to_string(highest_of(on + "/report")), "5", "the token") +
            expect_same(content_of(on + "/report"), "old", "the content");
+  });
+}
+
+TEST_F(FencedFileOnDisk, ThatIsMountedAloneIsNotAppendedTo) {
+  on_small_disk(directory_.path(), "1m", [&](const std::string& on) -> std::string {
+    fill(on + "/real", "old");
+    fill(on + "/mounted", "");
+    if (::mount((on + "/real").c_str(), (on + "/mounted").c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      return std::string("mount: ") + std::strerror(errno);
+    }
+    const auto done = fenced_file(on + "/mounted").append(fence_token(1), "x");
+    const std::string says = done ? "it was written" : done.error().message();
+    std::string wrong =
+        says.starts_with("invalid_argument") && says.find("mounted file") != std::string::npos ? "" : says;
+    wrong += wrong_unless(fenced_file(on + "/real").append(fence_token(1), "er"));
+    return wrong + expect_same(content_of(on + "/real"), "older", "the content");
   });
 }
 

@@ -3,6 +3,7 @@
 // Other users, and what a file has besides its content: owner, set-id bits, access control lists, attributes. Needs root, as CI has, to be
 // somebody else.
 #include "fence/file_fixture.hpp"
+#include "fence/no_tmpfile.hpp"
 #include "scenario/child_process.hpp"
 
 #include <grp.h>
@@ -191,6 +192,57 @@ TEST_F(FencedFileRights, ALinkThatSomebodyElseMadeWhereAnybodyCanIsNotFollowed) 
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code(), errc::access_denied);
   EXPECT_EQ(content_of(path("precious")), "old");
+}
+
+TEST_F(FencedFileRights, ATokenThatSomebodyElseMadeWhereAnybodyCanIsNotBelieved) {
+  make(0, 0, 0644);
+  ASSERT_EQ(::chmod(directory_.path().c_str(), 01777), 0);
+  ASSERT_EQ(::chown(path("report.fence").c_str(), nobody, nobody), 0);
+  const fenced_file file(path());
+  for (const auto& done :
+       {file.write(fence_token(6), "x"), file.append(fence_token(6), "x"), file.check(fence_token(6))}) {
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code(), errc::access_denied);
+    EXPECT_THAT(done.error().message(), AllOf(HasSubstr(path("report.fence")), HasSubstr("uid 65534")));
+  }
+  EXPECT_EQ(file.highest().error().code(), errc::access_denied);
+  EXPECT_EQ(content_of(path()), "old");
+  ASSERT_EQ(::chown(path().c_str(), nobody, nobody), 0);
+  EXPECT_TRUE(file.write(fence_token(6), "new")) << "the file is that user's too";
+  ASSERT_EQ(::chown(path("report.fence").c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(path("report.fence").c_str(), 0666), 0);
+  EXPECT_EQ(as_nobody([&] { return wrong_unless(fenced_file(path()).append(fence_token(6), "er")); }), "")
+      << "root may have made it";
+}
+
+TEST_F(FencedFileRights, WhatIsToBeAppendedIsForNobodysEyesBeforeItIs) {
+  make(0, 0, 0600);
+  const std::string wrong = in_child([&]() -> std::string {
+    std::string seen;
+    auto source = [&, asked = 0](std::span<char> to) mutable -> result<std::size_t> {
+      if (asked++ > 0) {
+        for (const std::string& name : names_in(directory_.path())) {
+          seen += name.starts_with(".report.fence-new") ? std::to_string(mode_of(path(name))) : "";
+        }
+        return std::size_t{0};
+      }
+      to[0] = '!';
+      return std::size_t{1};
+    };
+    ::umask(0);
+    if (!forbid_unnamed_files()) {
+      return "no filter";
+    }
+    const std::string says = wrong_unless(fenced_file(path()).append(fence_token(6), std::move(source)));
+    const std::string first =
+        wrong_unless(fenced_file(path("first")).append(fence_token(6), pieces_of("a new one")));
+    return says + first + (seen == std::to_string(0600) ? "" : "modes: " + seen);
+  });
+  EXPECT_EQ(wrong, "");
+  EXPECT_EQ(content_of(path()), "old!");
+  EXPECT_EQ(content_of(path("first")), "a new one");
+  EXPECT_EQ(mode_of(path("first")), 0666U) << "what becomes a file is widened";
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("first", "first.fence", "report", "report.fence"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "fence/file_fixture.hpp"
 #include "fence/file_slots.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,6 +176,61 @@ TEST_F(FencedFile, LeavesTheOldContentToItsOtherHardLinks) {
   EXPECT_TRUE(fenced_file(path()).write(fence_token(1), "new"));
   EXPECT_EQ(content_of(path("backup")), "old");
   EXPECT_EQ(content_of(path()), "new");
+}
+
+TEST_F(FencedFile, WithTwoNamesIsNotAppendedTo) {
+  fill(path(), "old");
+  std::filesystem::create_hard_link(path(), path("second"));
+  for (const char* const name : {"report", "second"}) {
+    for (const auto& done : {fenced_file(path(name)).append(fence_token(1), "x"),
+                             fenced_file(path(name)).append(fence_token(1), pieces_of("x"))}) {
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().code(), errc::invalid_argument);
+      EXPECT_THAT(done.error().message(), AllOf(HasSubstr(path(name)), HasSubstr("hard links")));
+    }
+  }
+  EXPECT_EQ(content_of(path()), "old");
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("report", "second")) << "nothing was made";
+  std::filesystem::remove(path("second"));
+  EXPECT_TRUE(fenced_file(path()).append(fence_token(1), "er"));
+  EXPECT_EQ(content_of(path()), "older");
+}
+
+TEST_F(FencedFile, DoesNotTakeWhatBelongsToAnotherForAFile) {
+  ASSERT_TRUE(fenced_file(path()).write(fence_token(9), "x"));
+  const std::string token = content_of(path("report.fence"));
+  std::filesystem::create_symlink("report.fence", path("alias"));
+  for (const char* const name : {"report.fence", "alias", ".report.fence-new", ".report.fence-new-17",
+                                 "report.fence-cut", "other.fence"}) {
+    for (const auto& done : {fenced_file(path(name)).write(fence_token(1), "x"),
+                             fenced_file(path(name)).append(fence_token(1), "x"),
+                             fenced_file(path(name)).check(fence_token(1))}) {
+      ASSERT_FALSE(done) << name;
+      EXPECT_EQ(done.error().code(), errc::invalid_argument);
+      EXPECT_THAT(done.error().message(), HasSubstr(path(name)));
+    }
+  }
+  EXPECT_EQ(content_of(path("report.fence")), token);
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("alias", "report", "report.fence"));
+  EXPECT_TRUE(fenced_file(path("fence")).write(fence_token(1), "x")) << "only the end counts";
+  EXPECT_TRUE(fenced_file(path(".a.fence-news")).write(fence_token(1), "x"));
+}
+
+TEST_F(FencedFile, IsNotSoughtBehindWhatAProcessHasOpen) {
+  fill(path(), "old");
+  const int open = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(open, 0);
+  std::filesystem::create_symlink("/dev/fd/" + std::to_string(open), path("link"));
+  for (const std::string& at :
+       {"/dev/fd/" + std::to_string(open), "/proc/self/fd/" + std::to_string(open), path("link")}) {
+    const auto done = fenced_file(at).write(fence_token(1), "x");
+    ASSERT_FALSE(done) << at;
+    EXPECT_EQ(done.error().code(), errc::invalid_argument);
+    EXPECT_THAT(done.error().message(), HasSubstr("shell's >"));
+  }
+  ::close(open);
+  EXPECT_EQ(content_of(path()), "old");
+  EXPECT_THAT(names_in(directory_.path()), ElementsAre("link", "report"));
 }
 
 TEST_F(FencedFile, IsFoundByAPathWithoutADirectory) {
