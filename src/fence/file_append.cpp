@@ -135,11 +135,11 @@ result<void> add(const place& at, token_file& token, fence_token presented, cons
   const int to = file.file.get();
   const auto content = [&](std::uint64_t offset, std::size_t most) { return more.read(at, offset, most); };
   const auto before = static_cast<std::uint64_t>(file.status.st_size);
-  auto note = trace_of(file.status.st_ino, before, more.length, content, reading(at, to));
+  const auto note = trace_of(file.status.st_ino, before, more.length, content, reading(at, to));
   if (!note) {
     return note.error();
   }
-  if (auto noted = token.raise(presented, std::move(*note)); !noted) {
+  if (auto noted = token.raise(presented, *note); !noted) {
     return noted;
   }
   written done = write_to(to, at, more, before);

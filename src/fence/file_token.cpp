@@ -219,7 +219,7 @@ result<void> token_file::compare(fence_token token) const {
   return {};
 }
 
-result<void> token_file::raise(fence_token token, std::optional<slot::addition> begun) {
+result<void> token_file::raise(fence_token token, const std::optional<slot::addition>& begun) {
   mark raised = seen_;
   if (!raised.admit(token)) {
     return compare(token);

@@ -32,7 +32,7 @@ class token_file {
 
   /// Remembers the token, and that this is about to be appended. It is on the disk when this returns, also when nothing was new: whoever
   /// wrote it there may have been killed before it was. On failure it is as it was.
-  [[nodiscard]] result<void> raise(fence_token token, std::optional<slot::addition> begun = {});
+  [[nodiscard]] result<void> raise(fence_token token, const std::optional<slot::addition>& begun = {});
 
   /// The append is over. Not waited for until it is on the disk: what comes next, raise() does that before it; if the power fails
   /// first, the append is found to be whole and is over again.
