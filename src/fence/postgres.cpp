@@ -31,7 +31,8 @@ std::string one_line(const char* text) {
   while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) {
     line.pop_back();
   }
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return printable(line);
 }
 

@@ -123,7 +123,7 @@ TEST_F(FencePostgres, DoesNotWaitForEverForAServerThatStandsStill) {
   }));
   ASSERT_GT(serves, 0);
   ::kill(serves, SIGSTOP);
-  const auto end = tool.wait();
+  const auto end = tool.wait(9 * generous);  // it waits for half a minute itself
   ::kill(serves, SIGCONT);
   EXPECT_EQ(end.code, 69) << end.err;
 }

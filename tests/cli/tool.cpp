@@ -112,9 +112,9 @@ void process::tell(const std::string& end) const {
 
 void process::signal(int number) const { CREMONE_CHECK(pid_ > 0 && ::kill(pid_, number) == 0); }
 
-finished process::wait() {
+finished process::wait(std::chrono::milliseconds bound) {
   int status = 0;
-  const bool ended = wait_for([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, 3 * generous);
+  const bool ended = wait_for([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, bound);
   finished end{-2, 0, out(), err()};
   if (!ended) {
     return end;

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,9 @@ class process {
   [[nodiscard]] std::string out() const { return contents(files_.file("out")); }
   [[nodiscard]] std::string err() const { return contents(files_.file("err")); }
 
-  /// Until it ends, within the generous bound; what then still runs is a failure, with code -2.
-  [[nodiscard]] finished wait();
+  /// Until it ends, within the generous bound; what then still runs is a failure, with code -2. One that is to wait for something itself for
+  /// so long needs another bound.
+  [[nodiscard]] finished wait(std::chrono::milliseconds bound = 3 * generous);
 
  private:
   void tell(const std::string& end) const;
