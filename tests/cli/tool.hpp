@@ -5,6 +5,7 @@
 #pragma once
 
 #include "support/temp_directory.hpp"
+#include "support/wait_for.hpp"
 
 #include <sys/types.h>
 
