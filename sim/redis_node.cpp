@@ -18,8 +18,7 @@ redis_node::redis_node(world& of, std::string name, int number, network& net, co
       plan_(p),
       number_(number),
       noise_(noise),
-      clock_(time),
-      facts_(facts),
+      clock_(std::move(time)),
       ring_(ring),
       trace_(told),
       guard_(p, facts, node::name()),
@@ -105,6 +104,7 @@ void redis_node::begin() {
 }
 
 void redis_node::heal() {
+  set_wall(-wall_ahead());  // a quarantine between clocks that are far apart would never end
   if (!up()) {
     begin();
   }

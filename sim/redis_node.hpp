@@ -55,7 +55,6 @@ class redis_node final : public store_node {
   const int number_;  // from 1 on
   dice noise_;
   machine_clock clock_;
-  history& facts_;
   ring_judge& ring_;
   const trace& trace_;
   redis_guard guard_;
