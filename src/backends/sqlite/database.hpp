@@ -19,6 +19,7 @@
 #include <utility>
 
 struct sqlite3;
+struct sqlite3_file;
 struct sqlite3_stmt;
 
 namespace cremone::sqlite {
@@ -26,10 +27,14 @@ namespace cremone::sqlite {
 /// Why SQLite did not do it, in the words of our errors.
 struct failure {
   error why;
-  bool in_doubt = false;  ///< it may have been done all the same
+  bool in_doubt = false;   ///< it may have been done all the same
+  bool disk_full = false;  ///< nothing was changed; make_room() may help
 };
 
 using bytes = std::span<const std::uint8_t>;
+
+/// A log that grew longer is cut back to this many bytes when it starts from its beginning.
+inline constexpr std::int64_t log_size_limit = 4 << 20;
 
 /// The rows that one execution yields. One at a time per statement; the end resets the statement. An execution that
 /// changes something has done so for certain only when next() has said that there is no more.
@@ -107,6 +112,22 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
+  // A full disk must not end leases, so a renewal must need no new disk block. Three things see to that: the log
+  // has blocks for the largest commit, every page of the database has a block in the file, and a full log is copied
+  // back and written from its start again. Copy-on-write file systems allocate a block for each write: nothing here
+  // helps there.
+
+  /// Forbids the database to grow but by make_room(). To be called once, when the tables are there.
+  void limit_growth();
+
+  /// Allocates the blocks that renewals will need. Does nothing when called again. Call before a lock is granted and
+  /// outside a transaction. `disk_full` if there are no blocks left.
+  void reserve_blocks();
+
+  /// What can be done about `disk_full`, outside a transaction; then try again. Either gives the database more
+  /// pages, or starts the log from its beginning.
+  void make_room();
+
   /// To be called when the tables are there: from now on moved() knows all files.
   void note_files();
 
@@ -125,7 +146,14 @@ class database {
   void bind(statement& s, int index, std::string_view value);
   void bind(statement& s, int index, bytes value);
   void check(int code);
+  [[nodiscard]] failure failed(int code) const;
   void shorten_log(int frames) noexcept;
+  [[nodiscard]] sqlite3_file* file(int which) const noexcept;
+  [[nodiscard]] std::int64_t size_of(int which) const noexcept;
+  [[nodiscard]] std::int64_t log_size_for(std::int64_t pages) const noexcept;
+  void extend_log(std::int64_t pages);
+  [[nodiscard]] bool add_pages();
+  void restart_log() noexcept;
 
   // Lengths of the log, in pages. The first is SQLite's own choice.
   static constexpr int copy_log_from = 1000;
@@ -142,6 +170,8 @@ class database {
   std::array<neighbour, 2> beside_{};
   patience patience_;
   int begin_log_anew_from_ = long_log;
+  std::int64_t page_size_ = 0;
+  bool reserved_ = false;
 };
 
 /// BEGIN IMMEDIATE … commit(), or it never was.

@@ -101,11 +101,16 @@ class store {
   struct sweepings;
 
   explicit store(store_settings settings);
+  /// One step of the seam, alone; again after room was made for it.
+  template <class Step>
+  auto write(Step step);
   void check_format();
   void create_tables();
   void settle_boot();
   void raise_mark(std::int64_t wanted);
   [[nodiscard]] grant told_grant() const noexcept;
+  [[nodiscard]] acquire_answer take_or_queue(const acquire_request& request, const store_time& time,
+                                             bool& freed);
   [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, std::int64_t wall);
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);
