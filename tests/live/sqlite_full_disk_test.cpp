@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sqlite:// on a disk without a free block: holders go on renewing, a new lock is refused with the reason, and freed
-// space is used again. The disks are small tmpfs mounts.
-#include "backends/sqlite/store.hpp"
-#include "support/namespaces.hpp"
+// sqlite:// on a disk without a free block: holders keep renewing, a new lock is refused with the
+// reason, and freed space is used again.
+#include "backends/sqlite/backend.hpp"
+#include "engine/asio_env.hpp"
+#include "support/blocking_backend.hpp"
+#include "support/full_disk.hpp"
+#include "support/seam_words.hpp"
 #include "support/temp_directory.hpp"
 
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <filesystem>
 #include <memory>
@@ -18,205 +21,183 @@
 #include <variant>
 #include <vector>
 
-namespace cremone::sqlite {
+namespace cremone {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* disk_size = "2m";
 constexpr int many_renewals = 1000;  // a log that only grew would need 4 MB
 
-const store_time time_of_test{instant(1h), wall_time(std::chrono::microseconds(1'800'000'000'000'000))};
-
-/// A file that takes every free block, until it goes.
-class filler {
- public:
-  explicit filler(const std::string& directory) : path_(directory + "filler") {
-    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    const std::string block(4096, 'x');
-    for (std::size_t size = block.size(); size > 0; size /= 16) {
-      while (::write(file, block.data(), size) > 0) {
-      }
-    }
-    ::close(file);
-  }
-  filler(const filler&) = delete;
-  filler& operator=(const filler&) = delete;
-  ~filler() { std::filesystem::remove(path_); }
-
- private:
-  std::string path_;
-};
-
-std::shared_ptr<store> open_store(const std::string& directory) {
-  store_settings settings;
-  settings.path = directory + "locks.db";
-  return store::open(settings);
-}
-
-/// Holds locks by one store and renews them.
+/// Holds locks and renews them.
 class holder {
  public:
-  explicit holder(const std::string& directory, std::uint8_t id = 1)
-      : locks_(open_store(directory)), owner_({id}) {}
+  explicit holder(const std::string& path) {
+    const auto outside = std::make_shared<detail::asio_env>();
+    sqlite::store_settings settings;
+    settings.path = path;
+    locks_ =
+        std::make_unique<test::blocking_backend>(outside, sqlite::open_backend(outside, settings).value());
+  }
 
-  void acquire(const std::string& name) {
-    const acquire_request request{.name = name, .owner = owner_, .ttl = 10s};
-    bool freed = false;
-    if (!locks_->take(request, time_of_test) &&
-        !std::holds_alternative<grant>(locks_->try_acquire(request, time_of_test, freed))) {
-      throw failure{error(errc::busy, name)};
+  /// Empty, or why the lock was refused.
+  std::string acquire(const std::string& name) {
+    const auto got = locks_->try_acquire(test::wanting(name, owner_));
+    if (const auto* no = std::get_if<rejection>(&got)) {
+      return no->why.message();
     }
     names_.emplace_back(name);
+    return std::holds_alternative<grant>(got) ? "" : "unknown";
   }
 
-  /// Acquires locks under new names until that fails; why it did.
-  std::string acquire_until_refused() {
-    for (int i = 0; i < 10'000; ++i) {
-      try {
-        acquire("more-" + std::to_string(i));
-      } catch (const failure& f) {
-        return f.why.message();
-      }
+  std::string acquire_many(const std::string& prefix, int count) {
+    std::string wrong;
+    for (int i = 0; i < count && wrong.empty(); ++i) {
+      wrong = acquire(prefix + std::to_string(i));
     }
-    return "10,000 locks were granted";
+    return wrong;
   }
 
-  /// All locks, in one transaction. Empty, or what is wrong.
+  /// All locks, in one transaction. Empty, or why a renewal failed.
   std::string renew(int times) {
     for (int i = 0; i < times; ++i) {
+      ++seq_;
       std::vector<renewal> items;
       for (const lock_name& name : names_) {
-        items.push_back({.name = &name, .owner = owner_, .seq = ++seq_, .ttl = 10s});
+        items.push_back({.name = &name, .owner = owner_, .seq = seq_, .ttl = 10s});
       }
-      try {
-        for (const answer& a : locks_->renew(items)) {
-          if (!std::holds_alternative<done>(a)) {
-            return "renewal " + std::to_string(i) + " was refused";
-          }
+      for (const answer& a : locks_->renew(items)) {
+        if (const auto* no = std::get_if<refused>(&a)) {
+          return "renewal " + std::to_string(i) + ": " + no->why.message();
         }
-      } catch (const failure& f) {
-        return "renewal " + std::to_string(i) + ": " + f.why.message();
+        if (!std::holds_alternative<done>(a)) {
+          return "renewal " + std::to_string(i) + " has an unknown outcome";
+        }
       }
     }
     return "";
   }
 
  private:
-  std::shared_ptr<store> locks_;
-  owner_id owner_;
+  std::unique_ptr<test::blocking_backend> locks_;
+  owner_id owner_ = test::fresh_owner();
   std::vector<lock_name> names_;
   std::uint64_t seq_ = 0;
 };
 
+/// Runs a query on a file by a connection of its own. Its first value.
+std::string ask(const std::string& path, const char* sql) {
+  sqlite3* db = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  std::string found;
+  if (sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+      sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    found = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+  } else {
+    found = sqlite3_errmsg(db);
+  }
+  sqlite3_finalize(statement);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_close(db);
+  return found;
+}
+
 class SqliteFullDisk : public ::testing::Test {
  protected:
-  template <class F>
-  void on_disk(F fn) {
-    test::on_small_disk(directory_.file(""), disk_size, [&](const std::string& on) -> std::string {
-      try {
-        return fn(on);
-      } catch (const failure& f) {
-        return f.why.message();
-      }
-    });
-  }
-
-  test::temp_directory directory_;
+  test::full_disk disk_;
+  const test::temp_directory directory_;
+  const std::string path_ = directory_.file("locks.db");
 };
 
 TEST_F(SqliteFullDisk, FirstLockOfNewFileIsRenewed) {
-  on_disk([](const std::string& on) {
-    holder one(on);
-    one.acquire("lock");
-    const filler full(on);
-    return one.renew(many_renewals);
-  });
+  holder one(path_);
+  ASSERT_EQ(one.acquire("lock"), "");
+  disk_.set_full(true);
+  EXPECT_EQ(one.renew(many_renewals), "");
 }
 
-TEST_F(SqliteFullDisk, ManyLocksInPagesThatWereNeverCopiedBackAreRenewed) {
-  on_disk([](const std::string& on) {
-    holder one(on);
-    for (int i = 0; i < 500; ++i) {
-      one.acquire("lock-" + std::to_string(i));
-    }
-    const filler full(on);
-    return one.renew(100);
-  });
+TEST_F(SqliteFullDisk, ManyLocksAreRenewedInOneCommit) {
+  holder one(path_);
+  ASSERT_EQ(one.acquire_many("lock-", 500), "");
+  disk_.set_full(true);
+  EXPECT_EQ(one.renew(100), "");
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
 }
 
-TEST_F(SqliteFullDisk, RefusesNewLocksKeepsOldOnesAndRecovers) {
-  on_disk([](const std::string& on) -> std::string {
-    holder one(on);
-    one.acquire("lock");
-    {
-      const filler full(on);
-      const std::string why = one.acquire_until_refused();
-      if (!why.starts_with("storage_error") || why.find("the disk is full") == std::string::npos) {
-        return why;
-      }
-      if (const std::string wrong = one.renew(many_renewals); !wrong.empty()) {
-        return wrong;
-      }
-    }
-    for (int i = 0; i < 300; ++i) {
-      one.acquire("later-" + std::to_string(i));
-    }
-    return one.renew(10);
-  });
+TEST_F(SqliteFullDisk, NewLocksAreRefusedOldLocksStayThenRecovers) {
+  holder one(path_);
+  ASSERT_EQ(one.acquire("lock"), "");
+  disk_.set_full(true);
+  EXPECT_THAT(one.acquire_many("more-", 10'000),
+              ::testing::AllOf(::testing::StartsWith("storage_error"), ::testing::HasSubstr("disk is full")));
+  EXPECT_EQ(one.renew(many_renewals), "");
+  disk_.set_full(false);
+  EXPECT_EQ(one.acquire_many("later-", 300), "");
+  EXPECT_EQ(one.renew(10), "");
 }
 
 TEST_F(SqliteFullDisk, ClientWithoutReserveGetsNoLock) {
-  on_disk([](const std::string& on) -> std::string {
-    holder one(on);
-    const filler full(on);
-    const std::string why = one.acquire_until_refused();
-    return why.find("the disk is full") != std::string::npos && one.renew(1).empty() ? "" : why;
-  });
+  holder one(path_);
+  disk_.set_full(true);
+  EXPECT_THAT(one.acquire("lock"), ::testing::HasSubstr("disk is full"));
 }
 
-TEST_F(SqliteFullDisk, EightProcessesRenewAtTheSameTime) {
-  on_disk([](const std::string& on) -> std::string {
-    (void)open_store(on);
-    int held[2];
-    int go[2];
-    if (::pipe(held) != 0 || ::pipe(go) != 0) {
-      return "no pipe";
+TEST_F(SqliteFullDisk, LogCutByAnotherProgramIsReservedAgain) {
+  holder one(path_);
+  ASSERT_EQ(one.acquire_many("lock-", 100), "");
+  ASSERT_EQ(ask(path_, "PRAGMA wal_checkpoint(TRUNCATE)"), "0");
+  ASSERT_EQ(std::filesystem::file_size(path_ + "-wal"), 0U);
+  ASSERT_EQ(one.renew(2), "");  // the first commit shows that the log was restarted
+  disk_.set_full(true);
+  EXPECT_EQ(one.renew(100), "");
+}
+
+TEST_F(SqliteFullDisk, ReservedLogIsRecoveredAfterCrash) {
+  holder one(path_);
+  ASSERT_EQ(one.acquire_many("lock-", 100), "");
+  disk_.set_full(true);
+  ASSERT_EQ(one.renew(20), "");
+  disk_.set_full(false);
+  // What a crash of the machine leaves: no shared memory, so SQLite reads the log from its start.
+  const std::string copy = directory_.file("copy.db");
+  std::filesystem::copy(path_ + "-wal", copy + "-wal");
+  std::filesystem::copy(path_, copy);
+  EXPECT_EQ(ask(copy, "SELECT count(owner) || ' ' || min(seq - token) FROM lock"), "100 20");
+  EXPECT_EQ(ask(copy, "PRAGMA integrity_check"), "ok");
+}
+
+TEST_F(SqliteFullDisk, EightProcessesGrowTheFileAndRenewTogether) {
+  int held[2];
+  int go[2];
+  ASSERT_TRUE(::pipe(held) == 0 && ::pipe(go) == 0);
+  std::vector<pid_t> children;
+  for (char id = 'a'; id < 'i'; ++id) {
+    children.push_back(::fork());
+    if (children.back() == 0) {
+      holder one(path_);
+      std::string wrong = one.acquire_many(std::string(1, id), 100);
+      (void)!::write(held[1], "h", 1);
+      char sign = 0;
+      (void)!::read(go[0], &sign, 1);
+      wrong += one.renew(100);
+      (void)!::write(STDERR_FILENO, wrong.data(), wrong.size());
+      ::_exit(wrong.empty() ? 0 : 1);
     }
-    std::vector<pid_t> children;
-    for (std::uint8_t id = 1; id <= 8; ++id) {
-      children.push_back(::fork());
-      if (children.back() == 0) {
-        std::string wrong = "no lock";
-        try {
-          holder one(on, id);
-          one.acquire("lock-" + std::to_string(id));
-          (void)!::write(held[1], "h", 1);
-          char sign = 0;
-          (void)!::read(go[0], &sign, 1);
-          wrong = one.renew(many_renewals);
-        } catch (const failure& f) {
-          wrong = f.why.message();
-        }
-        (void)!::write(STDERR_FILENO, wrong.data(), wrong.size());
-        ::_exit(wrong.empty() ? 0 : 1);
-      }
-    }
-    char sign = 0;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      (void)!::read(held[0], &sign, 1);
-    }
-    const filler full(on);
-    (void)!::write(go[1], "goforit!", children.size());
-    int failed = 0;
-    for (const pid_t child : children) {
-      int status = 0;
-      ::waitpid(child, &status, 0);
-      failed += status == 0 ? 0 : 1;
-    }
-    return failed == 0 ? "" : std::to_string(failed) + " of 8 holders lost their locks";
-  });
+  }
+  char sign = 0;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    (void)!::read(held[0], &sign, 1);
+  }
+  disk_.set_full(true);
+  (void)!::write(go[1], "goforit!", children.size());
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << "a holder lost its locks";
+  }
+  disk_.set_full(false);  // the first process that opens the file makes new shared memory
+  EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
 }
 
 }  // namespace
-}  // namespace cremone::sqlite
+}  // namespace cremone

@@ -13,6 +13,24 @@ namespace {
 /// After so many releases some idle locks are forgotten; a step looks at more names than can have been added.
 constexpr std::uint32_t sweep_after = 64;
 
+/// Between make_room() and the next try other processes may fill the log again. With eight processes that write without
+/// a pause three tries were too few now and then; a try in vain costs microseconds.
+constexpr int most_tries = 16;
+
+/// Calls `step` again on a full disk, as long as the store can make room.
+template <class Step>
+auto with_room(store& locks, Step step) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return step();
+    } catch (const failure& f) {
+      if (!f.disk_full || tries == most_tries || !locks.make_room()) {
+        throw;
+      }
+    }
+  }
+}
+
 answer as_answer(const failure& f) { return f.in_doubt ? answer(unknown{f.why}) : answer(refused{f.why}); }
 
 }  // namespace
@@ -102,7 +120,7 @@ acquire_answer sqlite_backend::acquire(const acquire_request& request) {
       no.why = error(errc::unsupported, "sqlite:// knows exclusive locks only");
       return no;
     }
-    if (const auto yes = in->locks->take(request, time())) {
+    if (const auto yes = with_room(*in->locks, [&] { return in->locks->take(request, time()); })) {
       return *yes;
     }
     return contend(*in, request);
@@ -121,7 +139,7 @@ acquire_answer sqlite_backend::contend(opened& in, const acquire_request& reques
     in.waiters.add(request.name, request.owner, request.wake);
   }
   bool freed = false;
-  acquire_answer answer = in.locks->try_acquire(request, time(), freed);
+  acquire_answer answer = with_room(*in.locks, [&] { return in.locks->try_acquire(request, time(), freed); });
   const auto* refusal = std::get_if<rejection>(&answer);
   if (refusal == nullptr || !refusal->place) {
     in.waiters.remove(request.owner);
@@ -145,7 +163,7 @@ void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::ve
           items.size(),
           refused{error(errc::lost, shown_ + " was deleted or replaced, and the lock with it")}));
     }
-    reply(in->locks->renew(items));
+    reply(with_room(*in->locks, [&] { return in->locks->renew(items); }));
   } catch (const failure& f) {
     reply(std::vector<answer>(items.size(), as_answer(f)));
   }
@@ -159,7 +177,7 @@ void sqlite_backend::release(const release_request& request, callback<void(answe
     }
     in->waiters.remove(request.owner);
     bool freed = false;
-    answer a = in->locks->release(request, time(), freed);
+    answer a = with_room(*in->locks, [&] { return in->locks->release(request, time(), freed); });
     if (freed) {
       wake_next(*in, request.name);
     }
@@ -188,7 +206,7 @@ answer sqlite_backend::remove(const lock_name& name, Removal removal) {
       return refused{closed_error()};
     }
     bool freed = false;
-    answer a = removal(*in->locks, freed);
+    answer a = with_room(*in->locks, [&] { return removal(*in->locks, freed); });
     if (freed) {
       wake_next(*in, name);
     }

@@ -19,7 +19,6 @@
 #include <utility>
 
 struct sqlite3;
-struct sqlite3_file;
 struct sqlite3_stmt;
 
 namespace cremone::sqlite {
@@ -28,7 +27,7 @@ namespace cremone::sqlite {
 struct failure {
   error why;
   bool in_doubt = false;   ///< it may have been done all the same
-  bool disk_full = false;  ///< nothing was changed; make_room() may help
+  bool disk_full = false;  ///< nothing was changed; see database::make_room()
 };
 
 using bytes = std::span<const std::uint8_t>;
@@ -112,21 +111,21 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
-  // A full disk must not end leases, so a renewal must need no new disk block. Three things see to that: the log
-  // has blocks for the largest commit, every page of the database has a block in the file, and a full log is copied
-  // back and written from its start again. Copy-on-write file systems allocate a block for each write: nothing here
-  // helps there.
+  // A full disk must not end leases, so a renewal must need no new disk block. Three things see to
+  // that: the log has blocks for the largest commit, every page of the database has a block in the
+  // file, and a full log is copied back and written from its start again. A file system that
+  // allocates a block for each write (Btrfs, ZFS) defeats this.
 
-  /// Forbids the database to grow but by make_room(). To be called once, when the tables are there.
+  /// Forbids the database to grow except by make_room(). Call once, when the tables are there.
   void limit_growth();
 
-  /// Allocates the blocks that renewals will need. Does nothing when called again. Call before a lock is granted and
-  /// outside a transaction. `disk_full` if there are no blocks left.
+  /// Allocates the blocks that renewals will need, unless that was done since the log was last
+  /// started from its beginning. Call outside a transaction. Throws `disk_full`.
   void reserve_blocks();
 
-  /// What can be done about `disk_full`, outside a transaction; then try again. Either gives the database more
-  /// pages, or starts the log from its beginning.
-  void make_room();
+  /// The remedy for `disk_full`. Call outside a transaction. Either gives the database more pages, or
+  /// starts the log from its beginning. True: try again.
+  [[nodiscard]] bool make_room();
 
   /// To be called when the tables are there: from now on moved() knows all files.
   void note_files();
@@ -148,12 +147,12 @@ class database {
   void check(int code);
   [[nodiscard]] failure failed(int code) const;
   void shorten_log(int frames) noexcept;
-  [[nodiscard]] sqlite3_file* file(int which) const noexcept;
-  [[nodiscard]] std::int64_t size_of(int which) const noexcept;
-  [[nodiscard]] std::int64_t log_size_for(std::int64_t pages) const noexcept;
+  void fill(int which, std::int64_t from, std::int64_t to);
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> missing_log(std::int64_t pages) const noexcept;
   void extend_log(std::int64_t pages);
+  [[nodiscard]] bool file_has(std::int64_t pages) const noexcept;
   [[nodiscard]] bool add_pages();
-  void restart_log() noexcept;
+  [[nodiscard]] int copy_log(int kind) noexcept;
 
   // Lengths of the log, in pages. The first is SQLite's own choice.
   static constexpr int copy_log_from = 1000;
@@ -171,6 +170,7 @@ class database {
   patience patience_;
   int begin_log_anew_from_ = long_log;
   std::int64_t page_size_ = 0;
+  int log_frames_ = 0;  // after the last commit of this connection
   bool reserved_ = false;
 };
 

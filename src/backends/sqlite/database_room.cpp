@@ -27,27 +27,52 @@ constexpr std::int64_t growth = 16;
 /// than this the database grows.
 constexpr std::int64_t spare_pages = 8;
 
-}  // namespace
-
-sqlite3_file* database::file(int which) const noexcept {
+sqlite3_file* file_of(sqlite3* connection, int which) noexcept {
   sqlite3_file* found = nullptr;
-  sqlite3_file_control(connection_, "main", which, &found);
+  sqlite3_file_control(connection, "main", which, &found);
   return found;
 }
 
-std::int64_t database::size_of(int which) const noexcept {
-  sqlite3_file* of = file(which);
+std::int64_t size_of(sqlite3_file* file) noexcept {
   sqlite3_int64 size = 0;
-  return of->pMethods->xFileSize(of, &size) == SQLITE_OK ? size : 0;
+  return file->pMethods->xFileSize(file, &size) == SQLITE_OK ? size : 0;
 }
+
+}  // namespace
 
 void database::limit_growth() {
   page_size_ = number("PRAGMA page_size");
-  // With a chunk size SQLite allocates blocks when a checkpoint extends the file, also for pages
-  // that the log does not contain. A chunk of one page leaves the length of the file as it is.
-  int chunk = static_cast<int>(page_size_);
-  sqlite3_file_control(connection_, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
   execute("PRAGMA max_page_count=1");  // SQLite raises this to the present number
+}
+
+/// Zeros are written, and not fallocate() called: not every file system has it, and its replacement
+/// in the C library races with other processes.
+void database::fill(int which, std::int64_t from, std::int64_t to) {
+  sqlite3_file* file = file_of(connection_, which);
+  const std::string zeros(static_cast<std::size_t>(page_size_), '\0');
+  for (std::int64_t at = from; at < to; at += page_size_) {
+    const int code = file->pMethods->xWrite(file, zeros.data(), static_cast<int>(page_size_), at);
+    if (code != SQLITE_OK) {
+      throw failed(code);
+    }
+  }
+}
+
+bool database::file_has(std::int64_t pages) const noexcept {
+  return size_of(file_of(connection_, SQLITE_FCNTL_FILE_POINTER)) >= pages * page_size_;
+}
+
+/// The end of the log, and where the end must be for a database of this many pages.
+std::pair<std::int64_t, std::int64_t> database::missing_log(std::int64_t pages) const noexcept {
+  const std::int64_t wanted = log_header + (pages + spare_frames) * (page_size_ + frame_header);
+  return {size_of(file_of(connection_, SQLITE_FCNTL_JOURNAL_POINTER)), std::min(log_size_limit, wanted)};
+}
+
+/// Only inside a write transaction: no other process then writes to the log. SQLite tells its frames
+/// from zeros by salt and checksum, as it tells them from frames of earlier rounds.
+void database::extend_log(std::int64_t pages) {
+  const auto [from, to] = missing_log(pages);
+  fill(SQLITE_FCNTL_JOURNAL_POINTER, from, to);
 }
 
 void database::reserve_blocks() {
@@ -55,36 +80,16 @@ void database::reserve_blocks() {
     return;
   }
   const std::int64_t pages = number("PRAGMA page_count");
-  if (size_of(SQLITE_FCNTL_FILE_POINTER) < pages * page_size_) {
-    const int code =
-        sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-    if ((code & 0xFF) != SQLITE_BUSY) {  // then another process copies the log at this moment
-      check(code);
+  if (!file_has(pages)) {
+    if (const int code = copy_log(SQLITE_CHECKPOINT_PASSIVE); code == SQLITE_FULL) {
+      throw failed(code);
     }
   }
-  if (size_of(SQLITE_FCNTL_JOURNAL_POINTER) < log_size_for(pages)) {
+  if (const auto [from, to] = missing_log(pages); from < to) {
     const transaction alone(*this);
     extend_log(pages);
   }
   reserved_ = true;
-}
-
-std::int64_t database::log_size_for(std::int64_t pages) const noexcept {
-  return std::min(log_size_limit, log_header + (pages + spare_frames) * (page_size_ + frame_header));
-}
-
-/// Only inside a write transaction: nobody else then writes to the log. SQLite tells its frames
-/// from zeros, as it tells them from frames of earlier rounds.
-void database::extend_log(std::int64_t pages) {
-  sqlite3_file* log = file(SQLITE_FCNTL_JOURNAL_POINTER);
-  const std::string zeros(static_cast<std::size_t>(page_size_), '\0');
-  const std::int64_t end = log_size_for(pages);
-  for (std::int64_t at = size_of(SQLITE_FCNTL_JOURNAL_POINTER); at < end; at += page_size_) {
-    const int code = log->pMethods->xWrite(log, zeros.data(), static_cast<int>(page_size_), at);
-    if (code != SQLITE_OK) {
-      throw failed(code);
-    }
-  }
 }
 
 /// Lets the database grow. First the blocks, then the pages: on a full disk a page without a block
@@ -97,29 +102,22 @@ bool database::add_pages() {
   const std::int64_t pages = number("PRAGMA page_count");
   const std::int64_t more = pages + growth;
   extend_log(more);
-  sqlite3_int64 size = more * page_size_;
-  const auto allocate = [&] {
-    return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_SIZE_HINT, &size);
-  };
-  // Where the file system cannot allocate, the C library writes zeros. They must not meet a
-  // checkpoint of another process, which writes up to `pages`.
-  const bool complete = size_of(SQLITE_FCNTL_FILE_POINTER) >= pages * page_size_;
-  if (complete && allocate() != SQLITE_OK) {
-    throw failed(SQLITE_FULL);
-  }
+  // A checkpoint of another process may run at this time. It writes only pages up to `pages`.
+  const bool had_all = file_has(pages);
+  fill(SQLITE_FCNTL_FILE_POINTER, pages * page_size_, more * page_size_);
   execute(("PRAGMA max_page_count=" + std::to_string(more)).c_str());
-  const std::string size_of_value = std::to_string((growth - 2) * page_size_);
-  execute(("CREATE TABLE spare (pages BLOB); INSERT INTO spare VALUES (zeroblob(" + size_of_value +
-           ")); DROP TABLE spare")
-              .c_str());
+  const std::string size = std::to_string((growth - 2) * page_size_);
+  execute(
+      ("CREATE TABLE spare (pages BLOB); INSERT INTO spare VALUES (zeroblob(" + size + ")); DROP TABLE spare")
+          .c_str());
   step.commit();
-  if (complete) {
-    (void)allocate();  // again: a checkpoint that began before the commit may have cut the file
+  if (!had_all || !file_has(more)) {  // a checkpoint that began before the commit has cut the file
+    (void)copy_log(SQLITE_CHECKPOINT_PASSIVE);
   }
   return true;
 }
 
-void database::make_room() {
+bool database::make_room() {
   bool grown = false;
   try {
     grown = add_pages();
@@ -129,18 +127,17 @@ void database::make_room() {
     }
   }
   execute("PRAGMA max_page_count=1");
-  if (!grown) {
-    restart_log();
-  }
+  return grown || copy_log(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK;
 }
 
-/// Best effort: a reader that is stopped keeps the log as it is.
-void database::restart_log() noexcept {
-  const auto checkpoint = [&] {
-    return sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr) & 0xFF;
-  };
-  // SQLite does not call the busy handler for a checkpoint that another process makes.
-  for (int tries = 0; checkpoint() == SQLITE_BUSY && patience_.wait(tries); ++tries) {
+/// The result code of a checkpoint of this kind. SQLITE_BUSY: another process is in the way for long.
+int database::copy_log(int kind) noexcept {
+  for (int tries = 0;; ++tries) {
+    const int code = sqlite3_wal_checkpoint_v2(connection_, "main", kind, nullptr, nullptr) & 0xFF;
+    // SQLite does not call the busy handler while another process makes a checkpoint.
+    if (code != SQLITE_BUSY || !patience_.wait(tries)) {
+      return code;
+    }
   }
 }
 

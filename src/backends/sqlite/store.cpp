@@ -22,10 +22,6 @@ std::int64_t sane(wall_time wall) noexcept {
 
 std::int64_t since_of(const owner_data& who) noexcept { return who.since.time_since_epoch().count(); }
 
-/// Between make_room() and the next try other processes may fill the log again. With eight that write without a pause
-/// three tries were too few now and then; tries that are in vain cost microseconds.
-constexpr int most_tries = 16;
-
 rejection turned_away(errc code, const char* detail) {
   rejection r;
   r.why = error(code, detail);
@@ -34,38 +30,16 @@ rejection turned_away(errc code, const char* detail) {
 
 }  // namespace
 
-template <class Step>
-auto store::write(Step step) {
-  const std::lock_guard lock(database_.mutex());
-  for (int tries = 1;; ++tries) {
-    try {
-      return step();
-    } catch (const failure& f) {
-      if (!f.disk_full || tries == most_tries) {
-        throw;
-      }
-    }
-    database_.make_room();
-  }
-}
-
 // ---- acquire
 
 std::optional<grant> store::take(const acquire_request& request, const store_time& time) {
-  return write([&] {
-    database_.reserve_blocks();
-    return take_free(request, sane(time.wall));
-  });
+  const std::lock_guard lock(database_.mutex());
+  database_.reserve_blocks();
+  return take_free(request, sane(time.wall));
 }
 
 acquire_answer store::try_acquire(const acquire_request& request, const store_time& time, bool& freed) {
-  return write([&] {
-    database_.reserve_blocks();
-    return take_or_queue(request, time, freed);
-  });
-}
-
-acquire_answer store::take_or_queue(const acquire_request& request, const store_time& time, bool& freed) {
+  const std::lock_guard lock(database_.mutex());
   for (int tries = 0; tries < 8;
        ++tries) {  // a second one after the mark was raised; more if the clock races ahead
     std::int64_t wanted = sane(time.wall);
@@ -263,71 +237,76 @@ void store::raise_mark(std::int64_t wanted) {
 
 // ---- renew, release, evict
 
+bool store::make_room() {
+  const std::lock_guard lock(database_.mutex());
+  return database_.make_room();
+}
+
 std::vector<answer> store::renew(std::span<const renewal> items) {
-  return write([&] {
-    std::vector<answer> answers;
-    answers.reserve(items.size());
-    transaction all(database_);
-    for (const renewal& item : items) {
-      const bool moved = database_.run(sql_->renew, item.name->str(), item.owner.raw(),
-                                       static_cast<std::int64_t>(item.seq), item.ttl.count()) != 0;
-      answers.push_back(moved ? answer(done{})
-                              : refused{error(errc::lost, "it is not held by this owner any more")});
-    }
-    all.commit();
-    return answers;
-  });
+  const std::lock_guard lock(database_.mutex());
+  try {
+    database_.reserve_blocks();
+  } catch (const failure&) {  // the renewal may find room all the same
+  }
+  std::vector<answer> answers;
+  answers.reserve(items.size());
+  transaction all(database_);
+  for (const renewal& item : items) {
+    const bool moved = database_.run(sql_->renew, item.name->str(), item.owner.raw(),
+                                     static_cast<std::int64_t>(item.seq), item.ttl.count()) != 0;
+    answers.push_back(moved ? answer(done{})
+                            : refused{error(errc::lost, "it is not held by this owner any more")});
+  }
+  all.commit();
+  return answers;
 }
 
 answer store::release(const release_request& request, const store_time& time, bool& freed) {
-  return write([&]() -> answer {
-    if (database_.run(sql_->release, request.name.str(), request.owner.raw(), ticks(time.now)) != 0) {
-      freed = database_.told(0) != 0;
-      return done{};
-    }
-    transaction step(database_);
-    const bool was_waiting = database_.run(sql_->leave, request.name.str(), request.owner.raw()) != 0;
-    database_.run(sql_->bury, request.name.str(), request.owner.raw(), ticks(time.now));
-    const auto found = look(request.name, request.owner.raw());
-    freed = was_waiting && found && !found->holder;  // it may have been kept for the one who left
-    step.commit();
-    if (!was_waiting) {
-      return refused{error(errc::not_held, "this owner neither holds the lock nor waits for it")};
-    }
+  const std::lock_guard lock(database_.mutex());
+  if (database_.run(sql_->release, request.name.str(), request.owner.raw(), ticks(time.now)) != 0) {
+    freed = database_.told(0) != 0;
     return done{};
-  });
+  }
+  transaction step(database_);
+  const bool was_waiting = database_.run(sql_->leave, request.name.str(), request.owner.raw()) != 0;
+  database_.run(sql_->bury, request.name.str(), request.owner.raw(), ticks(time.now));
+  const auto found = look(request.name, request.owner.raw());
+  freed = was_waiting && found && !found->holder;  // it may have been kept for the one who left
+  step.commit();
+  if (!was_waiting) {
+    return refused{error(errc::not_held, "this owner neither holds the lock nor waits for it")};
+  }
+  return done{};
 }
 
 answer store::evict(const lock_name& name, const hold_version& version, const store_time& time, bool& freed) {
-  return write([&]() -> answer {
-    transaction step(database_);
-    auto found = look(name, version.owner.raw());
-    if (!found || !found->holder || found->holder->version != version) {
-      return refused{error(errc::not_held, "no hold has this version")};
-    }
-    if (found->holder->liveness == liveness::command_only) {
-      return refused{
-          error(errc::busy, "the process that took this lock is gone, and the command that it ran is not")};
-    }
-    remove_holder(name, *found, time);
-    freed = true;
-    step.commit();
-    return done{};
-  });
+  const std::lock_guard lock(database_.mutex());
+  transaction step(database_);
+  auto found = look(name, version.owner.raw());
+  if (!found || !found->holder || found->holder->version != version) {
+    return refused{error(errc::not_held, "no hold has this version")};
+  }
+  if (found->holder->liveness == liveness::command_only) {
+    return refused{
+        error(errc::busy, "the process that took this lock is gone, and the command that it ran is not")};
+  }
+  remove_holder(name, *found, time);
+  freed = true;
+  step.commit();
+  return done{};
 }
 
 answer store::force(const lock_name& name, const owner_id& holder, const store_time& time, bool& freed) {
-  return write([&]() -> answer {
-    transaction step(database_);
-    auto found = look(name, holder.raw());
-    if (!found || !found->holder || found->holder->version.owner != holder) {
-      return refused{error(errc::not_held, "it holds nothing")};
-    }
-    remove_holder(name, *found, time);
-    freed = true;
-    step.commit();
-    return done{};
-  });
+  const std::lock_guard lock(database_.mutex());
+  transaction step(database_);
+  auto found = look(name, holder.raw());
+  if (!found || !found->holder || found->holder->version.owner != holder) {
+    return refused{error(errc::not_held, "it holds nothing")};
+  }
+  remove_holder(name, *found, time);
+  freed = true;
+  step.commit();
+  return done{};
 }
 
 // ---- the queue

@@ -83,6 +83,9 @@ class store {
   /// Forgets some locks that have been idle for a while. Seldom, so that names used once do not pile up.
   void sweep(const store_time& time);
 
+  /// The remedy for a `failure` with `disk_full`. True: try again.
+  [[nodiscard]] bool make_room();
+
   /// Somebody deleted or replaced the file.
   [[nodiscard]] bool moved();
 
@@ -101,16 +104,11 @@ class store {
   struct sweepings;
 
   explicit store(store_settings settings);
-  /// One step of the seam, alone; again after room was made for it.
-  template <class Step>
-  auto write(Step step);
   void check_format();
   void create_tables();
   void settle_boot();
   void raise_mark(std::int64_t wanted);
   [[nodiscard]] grant told_grant() const noexcept;
-  [[nodiscard]] acquire_answer take_or_queue(const acquire_request& request, const store_time& time,
-                                             bool& freed);
   [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, std::int64_t wall);
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);
