@@ -279,7 +279,7 @@ result<int> sqlite_backend::lifeline() {
 
 void sqlite_backend::tidy(opened& in) noexcept {
   try {
-    in.locks->sweep(time());
+    with_room(*in.locks, [&] { in.locks->sweep(time()); });
   } catch (const failure&) {  // another time
   }
 }

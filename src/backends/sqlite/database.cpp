@@ -248,9 +248,6 @@ void database::close_inherited() noexcept {
 /// In place of SQLite's own, which copies the log but never begins it anew while others write to it without a pause: it
 /// would grow for as long as they do.
 void database::shorten_log(int frames) noexcept {
-  if (std::exchange(log_frames_, frames) >= frames) {
-    reserved_ = false;  // the log was restarted; another program may have cut it
-  }
   if (frames < copy_log_from) {
     return;
   }

@@ -32,9 +32,6 @@ struct failure {
 
 using bytes = std::span<const std::uint8_t>;
 
-/// A log that grew longer is cut back to this many bytes when it starts from its beginning.
-inline constexpr std::int64_t log_size_limit = 4 << 20;
-
 /// The rows that one execution yields. One at a time per statement; the end resets the statement. An execution that
 /// changes something has done so for certain only when next() has said that there is no more.
 class rows {
@@ -111,16 +108,18 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
-  // A full disk must not end leases, so a renewal must need no new disk block. Three things see to
-  // that: the log has blocks for the largest commit, every page of the database has a block in the
-  // file, and a full log is copied back and written from its start again. A file system that
-  // allocates a block for each write (Btrfs, ZFS) defeats this.
+  // A full disk must not end leases, so a renewal must need no new disk block.
+  // - Every page of the database has a block in the file. So the log can always be copied back, and
+  //   written from its start again.
+  // - The log has blocks for a renewal of all locks of a client: each acquisition wrote at least one
+  //   page to the log, a renewal writes at most one per lock, and the log is not cut below 4 MB.
+  // A file system that allocates a block for each write (Btrfs, ZFS) defeats this.
 
   /// Forbids the database to grow except by make_room(). Call once, when the tables are there.
   void limit_growth();
 
-  /// Allocates the blocks that renewals will need, unless that was done since the log was last
-  /// started from its beginning. Call outside a transaction. Throws `disk_full`.
+  /// Gives each page a block in the file, once. Call before a lock is granted, outside a transaction.
+  /// Throws `disk_full`.
   void reserve_blocks();
 
   /// The remedy for `disk_full`. Call outside a transaction. Either gives the database more pages, or
@@ -147,9 +146,7 @@ class database {
   void check(int code);
   [[nodiscard]] failure failed(int code) const;
   void shorten_log(int frames) noexcept;
-  void fill(int which, std::int64_t from, std::int64_t to);
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> missing_log(std::int64_t pages) const noexcept;
-  void extend_log(std::int64_t pages);
+  void allocate(std::int64_t from_page, std::int64_t to_page);
   [[nodiscard]] bool file_has(std::int64_t pages) const noexcept;
   [[nodiscard]] bool add_pages();
   [[nodiscard]] int copy_log(int kind) noexcept;
@@ -170,7 +167,6 @@ class database {
   patience patience_;
   int begin_log_anew_from_ = long_log;
   std::int64_t page_size_ = 0;
-  int log_frames_ = 0;  // after the last commit of this connection
   bool reserved_ = false;
 };
 

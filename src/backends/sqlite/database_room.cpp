@@ -5,20 +5,11 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <string>
 
 namespace cremone::sqlite {
 
 namespace {
-
-// The format of the log, in bytes.
-constexpr std::int64_t log_header = 32;
-constexpr std::int64_t frame_header = 24;
-
-/// A commit writes each page of the database at most once. The log has room for that, and for this
-/// many pages more: with few pages the log would be copied back at every other renewal.
-constexpr std::int64_t spare_frames = 32;
 
 /// The database grows by this many pages at a time, some 250 locks: growing costs a commit.
 constexpr std::int64_t growth = 16;
@@ -27,15 +18,10 @@ constexpr std::int64_t growth = 16;
 /// than this the database grows.
 constexpr std::int64_t spare_pages = 8;
 
-sqlite3_file* file_of(sqlite3* connection, int which) noexcept {
+sqlite3_file* file_of(sqlite3* connection) noexcept {
   sqlite3_file* found = nullptr;
-  sqlite3_file_control(connection, "main", which, &found);
+  sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &found);
   return found;
-}
-
-std::int64_t size_of(sqlite3_file* file) noexcept {
-  sqlite3_int64 size = 0;
-  return file->pMethods->xFileSize(file, &size) == SQLITE_OK ? size : 0;
 }
 
 }  // namespace
@@ -45,51 +31,34 @@ void database::limit_growth() {
   execute("PRAGMA max_page_count=1");  // SQLite raises this to the present number
 }
 
-/// Zeros are written, and not fallocate() called: not every file system has it, and its replacement
-/// in the C library races with other processes.
-void database::fill(int which, std::int64_t from, std::int64_t to) {
-  sqlite3_file* file = file_of(connection_, which);
-  const std::string zeros(static_cast<std::size_t>(page_size_), '\0');
-  for (std::int64_t at = from; at < to; at += page_size_) {
-    const int code = file->pMethods->xWrite(file, zeros.data(), static_cast<int>(page_size_), at);
-    if (code != SQLITE_OK) {
-      throw failed(code);
-    }
-  }
-}
-
 bool database::file_has(std::int64_t pages) const noexcept {
-  return size_of(file_of(connection_, SQLITE_FCNTL_FILE_POINTER)) >= pages * page_size_;
-}
-
-/// The end of the log, and where the end must be for a database of this many pages.
-std::pair<std::int64_t, std::int64_t> database::missing_log(std::int64_t pages) const noexcept {
-  const std::int64_t wanted = log_header + (pages + spare_frames) * (page_size_ + frame_header);
-  return {size_of(file_of(connection_, SQLITE_FCNTL_JOURNAL_POINTER)), std::min(log_size_limit, wanted)};
-}
-
-/// Only inside a write transaction: no other process then writes to the log. SQLite tells its frames
-/// from zeros by salt and checksum, as it tells them from frames of earlier rounds.
-void database::extend_log(std::int64_t pages) {
-  const auto [from, to] = missing_log(pages);
-  fill(SQLITE_FCNTL_JOURNAL_POINTER, from, to);
+  sqlite3_file* file = file_of(connection_);
+  sqlite3_int64 size = 0;
+  return file->pMethods->xFileSize(file, &size) == SQLITE_OK && size >= pages * page_size_;
 }
 
 void database::reserve_blocks() {
-  if (reserved_) {
-    return;
-  }
-  const std::int64_t pages = number("PRAGMA page_count");
-  if (!file_has(pages)) {
+  if (!reserved_ && !file_has(number("PRAGMA page_count"))) {
     if (const int code = copy_log(SQLITE_CHECKPOINT_PASSIVE); code == SQLITE_FULL) {
       throw failed(code);
     }
   }
-  if (const auto [from, to] = missing_log(pages); from < to) {
-    const transaction alone(*this);
-    extend_log(pages);
-  }
   reserved_ = true;
+}
+
+/// Allocates blocks behind the last page. Only inside a write transaction: no page is added meanwhile,
+/// and a checkpoint of another process writes only up to the last page. Zeros are written, because not
+/// every file system has fallocate(), and the C library's substitute races with other processes.
+void database::allocate(std::int64_t from_page, std::int64_t to_page) {
+  sqlite3_file* file = file_of(connection_);
+  const std::string zeros(static_cast<std::size_t>(page_size_), '\0');
+  for (std::int64_t page = from_page; page < to_page; ++page) {
+    const int code =
+        file->pMethods->xWrite(file, zeros.data(), static_cast<int>(page_size_), page * page_size_);
+    if (code != SQLITE_OK) {
+      throw failed(code);
+    }
+  }
 }
 
 /// Lets the database grow. First the blocks, then the pages: on a full disk a page without a block
@@ -101,10 +70,8 @@ bool database::add_pages() {
   }
   const std::int64_t pages = number("PRAGMA page_count");
   const std::int64_t more = pages + growth;
-  extend_log(more);
-  // A checkpoint of another process may run at this time. It writes only pages up to `pages`.
   const bool had_all = file_has(pages);
-  fill(SQLITE_FCNTL_FILE_POINTER, pages * page_size_, more * page_size_);
+  allocate(pages, more);
   execute(("PRAGMA max_page_count=" + std::to_string(more)).c_str());
   const std::string size = std::to_string((growth - 2) * page_size_);
   execute(

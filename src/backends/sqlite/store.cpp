@@ -244,10 +244,6 @@ bool store::make_room() {
 
 std::vector<answer> store::renew(std::span<const renewal> items) {
   const std::lock_guard lock(database_.mutex());
-  try {
-    database_.reserve_blocks();
-  } catch (const failure&) {  // the renewal may find room all the same
-  }
   std::vector<answer> answers;
   answers.reserve(items.size());
   transaction all(database_);

@@ -61,7 +61,7 @@ store::store(store_settings settings)
   check_format();
   switch_to_wal(database_, path_);
   database_.execute("PRAGMA synchronous=NORMAL");
-  database_.execute(("PRAGMA journal_size_limit=" + std::to_string(log_size_limit)).c_str());
+  database_.execute("PRAGMA journal_size_limit=4194304");  // a log that was long for once
   create_tables();
   database_.limit_growth();
   auto live = live_file::open(path_, settings_.boot);
