@@ -95,6 +95,7 @@ class store {
     std::int64_t synchronous = 0;
     std::int64_t format = 0;
     std::string integrity;
+    std::int64_t highest = 0;  ///< token that was ever granted
   };
   [[nodiscard]] settings_in_file read_settings();
 
