@@ -13,24 +13,6 @@ namespace {
 /// After so many releases some idle locks are forgotten; a step looks at more names than can have been added.
 constexpr std::uint32_t sweep_after = 64;
 
-/// Between make_room() and the next try other processes may fill the log again. With eight processes that write without
-/// a pause three tries were too few now and then; a try in vain costs microseconds.
-constexpr int most_tries = 16;
-
-/// Calls `step` again on a full disk, as long as the store can make room.
-template <class Step>
-auto with_room(store& locks, Step step) {
-  for (int tries = 1;; ++tries) {
-    try {
-      return step();
-    } catch (const failure& f) {
-      if (!f.disk_full || tries == most_tries || !locks.make_room()) {
-        throw;
-      }
-    }
-  }
-}
-
 answer as_answer(const failure& f) { return f.in_doubt ? answer(unknown{f.why}) : answer(refused{f.why}); }
 
 }  // namespace
