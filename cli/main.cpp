@@ -2,6 +2,7 @@
 //
 // The command line tool: finds the command among the words, runs it, and ends the process as the command says. Knows
 // the commands' names, not their options.
+#include "base/state_directory.hpp"
 #include "base/suggest.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_codes.hpp"
@@ -43,6 +44,16 @@ constexpr std::array commands = {
 #endif
 };
 
+/// Where the default store is, for this user and for others.
+std::string default_store() {
+  const auto directory = state_directory_path();
+  return "  now      " + (directory ? *directory + "/locks.db" : directory.error().detail()) +
+         "\n"
+         "  set      $CREMONE_STATE_DIR/locks.db\n"
+         "  root     /var/lib/cremone/locks.db\n"
+         "  others   $XDG_STATE_HOME/cremone/locks.db, else ~/.local/state/cremone/locks.db\n";
+}
+
 std::string help_text() {
   std::string text =
       "cremone: locks that hold between processes\n\n"
@@ -62,8 +73,10 @@ std::string help_text() {
          "--help\n"
          "  cremone help exit-codes   what the exit code says\n"
          "  cremone --version\n\n"
-         "Without --url URL or $CREMONE_URL the locks are in an SQLite file of this user; no server is "
-         "needed.\n"
+         "Without --url URL or $CREMONE_URL the locks are in an SQLite file; no server is needed:\n" +
+         default_store() +
+         "Root and other users have different files and do not share locks. To share them, name a file:\n"
+         "--url sqlite:///srv/locks/team.db\n\n"
          "A password belongs into a file (redis://user@host/?password_file=FILE) or into "
          "$CREMONE_URL,\nnot on a command line, where others can see it.\n";
 }

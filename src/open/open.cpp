@@ -20,6 +20,7 @@
 #endif
 #ifdef CREMONE_WITH_SQLITE
 #include "backends/sqlite/backend.hpp"
+#include "backends/sqlite/location.hpp"
 #include "base/state_directory.hpp"
 #endif
 
@@ -77,7 +78,7 @@ opened open_sqlite(const url& u, const surroundings& s) {
     if (!directory) {
       return directory.error();
     }
-    settings.path = *directory + "/locks.db";
+    settings.path = *directory + sqlite::default_file_name;
   }
   return sqlite::open_backend(s.outside, settings);
 }

@@ -32,7 +32,7 @@ TEST_F(Doctor, FindsNothingWrongWithAFileOfOurOwn) {
   const auto end = cremone({"doctor"});
   EXPECT_EQ(end.code, 0) << end.out << end.err;
   EXPECT_EQ(end.err, "");
-  EXPECT_THAT(end.out, AllOf(StartsWith("good\tfile system\t"), HasSubstr("good\tintegrity\tok\t"),
+  EXPECT_THAT(end.out, AllOf(StartsWith("good\tlocation\t"), HasSubstr("good\tintegrity\tok\t"),
                              HasSubstr("good\toverall\t\tA good place for locks.\t" + url())));
 }
 
@@ -56,7 +56,7 @@ TEST_F(Doctor, GivesJsonToPrograms) {
   const json j = json::parse(end.out);
   EXPECT_EQ(j["store"], url());
   EXPECT_EQ(j["overall"], "good");
-  EXPECT_EQ(j["findings"].size(), 8U);
+  EXPECT_EQ(j["findings"].size(), 10U);
   EXPECT_EQ(finding_about(j, "journal")["value"], "wal, synchronous normal");
   EXPECT_EQ(finding_about(j, "journal")["node"], dir.file("locks.db"));
 }
@@ -76,6 +76,34 @@ TEST_F(Doctor, WarnsOfAFileThatEverybodyMayWrite) {
   const json j = json::parse(end.out);
   EXPECT_EQ(j["overall"], "warning");
   EXPECT_EQ(finding_about(j, "permissions")["verdict"], "warning");
+}
+
+TEST_F(Doctor, TellsDefaultFileFromNamedFile) {
+  const json own = finding_about(json::parse(cremone({"doctor", "--json"}).out), "location");
+  EXPECT_EQ(own["value"], dir.file("locks.db"));
+  EXPECT_THAT(own["reason"].get<std::string>(),
+              AllOf(HasSubstr("default file of this user"), HasSubstr("Root and every other user"),
+                    HasSubstr("CREMONE_STATE_DIR")));
+  const std::string other = "sqlite://" + dir.file("other.db");
+  const json named = finding_about(json::parse(cremone({"doctor", "--json", other}).out), "location");
+  EXPECT_EQ(named["value"], dir.file("other.db"));
+  EXPECT_THAT(named["reason"].get<std::string>(), HasSubstr("names this file"));
+}
+
+TEST_F(Doctor, WarnsOfTokensFarAheadOfTheClock) {
+  ASSERT_EQ(cremone({"run", "x", "--", "true"}).code, 0);
+  EXPECT_EQ(finding_about(json::parse(cremone({"doctor", "--json"}).out), "tokens")["verdict"], "good");
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(dir.file("locks.db").c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE lock SET token = token + 86400000000", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  const auto end = cremone({"doctor", "--json"});
+  EXPECT_EQ(end.code, 0) << "a warning is no failure";
+  const json tokens = finding_about(json::parse(end.out), "tokens");
+  EXPECT_EQ(tokens["verdict"], "warning");
+  EXPECT_THAT(tokens["value"].get<std::string>(), AllOf(StartsWith("86"), HasSubstr("ahead of the clock")));
+  EXPECT_THAT(tokens["reason"].get<std::string>(), HasSubstr("Keep this file"));
 }
 
 /// Overwrites the last page of a database, behind SQLite's back and while nobody has the file open.

@@ -25,6 +25,14 @@ TEST_F(Tool, HelpTeachesWithExamples) {
   EXPECT_THAT(cremone({"--version"}).out, StartsWith("cremone 0."));
 }
 
+TEST_F(Tool, HelpNamesDefaultStoreAndWhoSharesIt) {
+  const std::string help = cremone({"help"}).out;
+  EXPECT_THAT(help, HasSubstr(dir.file("locks.db")));
+  EXPECT_THAT(help, HasSubstr("$CREMONE_STATE_DIR/locks.db"));
+  EXPECT_THAT(help, HasSubstr("/var/lib/cremone/locks.db"));
+  EXPECT_THAT(help, HasSubstr("Root and other users have different files and do not share locks."));
+}
+
 TEST_F(Tool, AWrongWordGetsASuggestion) {
   struct mistake {
     std::vector<std::string> words;

@@ -74,7 +74,7 @@ void machine::one_operation() {
     case 12:
     case 13: return release(by, name);
     case 14: return evict(by, name);
-    case 15: return by.sweep(time());
+    case 15: return with_room(by, [&] { by.sweep(time()); });
   }
 }
 
@@ -85,10 +85,10 @@ void machine::acquire(sqlite::store& by, const std::string& name) {
   request.owner = fresh_owner();
   request.ttl = 30s;
   request.join = draw(8) == 0;
-  std::optional<grant> yes = by.take(request, time());
+  std::optional<grant> yes = with_room(by, [&] { return by.take(request, time()); });
   if (!yes) {
     bool freed = false;
-    const acquire_answer answer = by.try_acquire(request, time(), freed);
+    const acquire_answer answer = with_room(by, [&] { return by.try_acquire(request, time(), freed); });
     if (const auto* granted = std::get_if<grant>(&answer)) {
       yes = *granted;
     }
@@ -111,14 +111,14 @@ void machine::renew(sqlite::store& by, const std::string& name) {
     item.name = &lock;
     item.owner = at->second;
     item.ttl = 30s;
-    (void)by.renew({&item, 1});
+    (void)with_room(by, [&] { return by.renew({&item, 1}); });
   }
 }
 
 void machine::release(sqlite::store& by, const std::string& name) {
   if (const auto at = held_.find(name); at != held_.end()) {
     bool freed = false;
-    (void)by.release({name, at->second}, time(), freed);
+    (void)with_room(by, [&] { return by.release({name, at->second}, time(), freed); });
     held_.erase(name);
   }
 }
@@ -127,7 +127,7 @@ void machine::evict(sqlite::store& by, const std::string& name) {
   const lock_record seen = by.inspect(name, time());
   if (!seen.holders.empty()) {
     bool freed = false;
-    (void)by.evict(name, seen.holders.front().version, time(), freed);
+    (void)with_room(by, [&] { return by.evict(name, seen.holders.front().version, time(), freed); });
     held_.erase(name);
   }
 }

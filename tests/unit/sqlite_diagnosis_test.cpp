@@ -89,6 +89,12 @@ change written(std::chrono::seconds ahead) {
   return [=](file_evidence& e) { e.written = e.now + ahead; };
 }
 
+change token(std::chrono::seconds ahead) {
+  return [=](file_evidence& e) {
+    e.highest = std::chrono::microseconds(e.now.time_since_epoch() + ahead).count();
+  };
+}
+
 void see_nothing(file_evidence& e) {
   e.file_system.reset();
   e.file.reset();
@@ -141,6 +147,11 @@ const row rows[] = {
     {"JustNow", "clock", written(1s), verdict::good},
     {"Future", "clock", written(3600s), verdict::warning},
     {"Unseen", "clock", see_nothing, verdict::untold},
+
+    {"None", "tokens", nothing, verdict::good},
+    {"Past", "tokens", token(-3600s), verdict::good},
+    {"AheadByTheMark", "tokens", token(10s), verdict::good},
+    {"FarAhead", "tokens", token(61s), verdict::warning},
 };
 
 std::string test_name(const ::testing::TestParamInfo<row>& i) {
@@ -162,8 +173,8 @@ TEST(SqliteDiagnosis, HasOneFindingPerSubjectInAFixedOrder) {
   for (const finding& f : diagnose(healthy())) {
     subjects.push_back(f.subject);
   }
-  EXPECT_THAT(subjects, ElementsAre("file system", "permissions", "room", "size", "journal", "integrity",
-                                    "format", "clock"));
+  EXPECT_THAT(subjects, ElementsAre("location", "file system", "permissions", "room", "size", "journal",
+                                    "integrity", "format", "clock", "tokens"));
 }
 
 TEST(SqliteDiagnosis, ShowsFiguresForPeople) {
@@ -173,6 +184,7 @@ TEST(SqliteDiagnosis, ShowsFiguresForPeople) {
   EXPECT_EQ(look("file system", on(nfs)).value, "NFS");
   EXPECT_EQ(look("file system", on(0x4711)).value, "0x4711");
   EXPECT_EQ(look("clock", written(3600s)).value, "last written 3600 s from now");
+  EXPECT_EQ(look("tokens", token(3600s)).value, "3600 s ahead of the clock");
 }
 
 TEST(SqliteDiagnosis, ShowsNoControlCharacterOfTheFile) {

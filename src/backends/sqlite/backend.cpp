@@ -102,7 +102,7 @@ acquire_answer sqlite_backend::acquire(const acquire_request& request) {
       no.why = error(errc::unsupported, "sqlite:// knows exclusive locks only");
       return no;
     }
-    if (const auto yes = in->locks->take(request, time())) {
+    if (const auto yes = with_room(*in->locks, [&] { return in->locks->take(request, time()); })) {
       return *yes;
     }
     return contend(*in, request);
@@ -121,7 +121,7 @@ acquire_answer sqlite_backend::contend(opened& in, const acquire_request& reques
     in.waiters.add(request.name, request.owner, request.wake);
   }
   bool freed = false;
-  acquire_answer answer = in.locks->try_acquire(request, time(), freed);
+  acquire_answer answer = with_room(*in.locks, [&] { return in.locks->try_acquire(request, time(), freed); });
   const auto* refusal = std::get_if<rejection>(&answer);
   if (refusal == nullptr || !refusal->place) {
     in.waiters.remove(request.owner);
@@ -145,7 +145,7 @@ void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::ve
           items.size(),
           refused{error(errc::lost, shown_ + " was deleted or replaced, and the lock with it")}));
     }
-    reply(in->locks->renew(items));
+    reply(with_room(*in->locks, [&] { return in->locks->renew(items); }));
   } catch (const failure& f) {
     reply(std::vector<answer>(items.size(), as_answer(f)));
   }
@@ -159,7 +159,7 @@ void sqlite_backend::release(const release_request& request, callback<void(answe
     }
     in->waiters.remove(request.owner);
     bool freed = false;
-    answer a = in->locks->release(request, time(), freed);
+    answer a = with_room(*in->locks, [&] { return in->locks->release(request, time(), freed); });
     if (freed) {
       wake_next(*in, request.name);
     }
@@ -188,7 +188,7 @@ answer sqlite_backend::remove(const lock_name& name, Removal removal) {
       return refused{closed_error()};
     }
     bool freed = false;
-    answer a = removal(*in->locks, freed);
+    answer a = with_room(*in->locks, [&] { return removal(*in->locks, freed); });
     if (freed) {
       wake_next(*in, name);
     }
@@ -261,7 +261,7 @@ result<int> sqlite_backend::lifeline() {
 
 void sqlite_backend::tidy(opened& in) noexcept {
   try {
-    in.locks->sweep(time());
+    with_room(*in.locks, [&] { in.locks->sweep(time()); });
   } catch (const failure&) {  // another time
   }
 }

@@ -53,12 +53,12 @@ std::string advice_for(int code, const std::string& path) {
   }
 }
 
-failure failed(sqlite3* connection, const std::string& path, int code) {
+failure failure_of(sqlite3* connection, const std::string& path, int code) {
   std::string detail = path + ": " + advice_for(code, path) + " (" + sqlite3_errstr(code);
   if (connection != nullptr && sqlite3_system_errno(connection) != 0 && (code & 0xFF) != SQLITE_BUSY) {
     detail += std::string(", ") + std::generic_category().message(sqlite3_system_errno(connection));
   }
-  return {error(kind_of(code), detail + ")"), (code & 0xFF) == SQLITE_IOERR};
+  return {error(kind_of(code), detail + ")"), (code & 0xFF) == SQLITE_IOERR, (code & 0xFF) == SQLITE_FULL};
 }
 
 /// The connections of this process, so that a fork finds them at rest.
@@ -159,7 +159,7 @@ bool rows::next() {
   }
   if (code != SQLITE_DONE) {
     const char* path = sqlite3_db_filename(connection_, "main");
-    throw failed(connection_, path != nullptr ? path : "", sqlite3_extended_errcode(connection_));
+    throw failure_of(connection_, path != nullptr ? path : "", sqlite3_extended_errcode(connection_));
   }
   return false;
 }
@@ -197,7 +197,7 @@ database::database(const std::string& given, const char* vfs) {
   const int code =
       sqlite3_open_v2(path_.c_str(), &connection_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, vfs);
   if (code != SQLITE_OK) {
-    failure why = failed(connection_, path_, code);
+    failure why = failed(code);
     sqlite3_close(connection_);
     throw failure(std::move(why));
   }
@@ -269,9 +269,11 @@ void database::note_files() {
   }
 }
 
+failure database::failed(int code) const { return failure_of(connection_, path_, code); }
+
 void database::check(int code) {
   if (code != SQLITE_OK) {
-    throw failed(connection_, path_, sqlite3_extended_errcode(connection_));
+    throw failed(sqlite3_extended_errcode(connection_));
   }
 }
 
@@ -300,7 +302,7 @@ void database::bind(statement& s, int index, bytes value) {
 
 void database::execute(const char* sql) {
   if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
-    throw failed(connection_, path_, sqlite3_extended_errcode(connection_));
+    throw failed(sqlite3_extended_errcode(connection_));
   }
 }
 

@@ -26,7 +26,8 @@ namespace cremone::sqlite {
 /// Why SQLite did not do it, in the words of our errors.
 struct failure {
   error why;
-  bool in_doubt = false;  ///< it may have been done all the same
+  bool in_doubt = false;   ///< it may have been done all the same
+  bool disk_full = false;  ///< nothing was changed; see database::make_room()
 };
 
 using bytes = std::span<const std::uint8_t>;
@@ -107,6 +108,24 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql);
   [[nodiscard]] std::string text(const char* sql);
 
+  // A full disk must not end leases, so a renewal must need no new disk block.
+  // - Every page of the database has a block in the file. So the log can always be copied back, and
+  //   written from its start again.
+  // - The log has blocks for a renewal of all locks of a client: each acquisition wrote at least one
+  //   page to the log, a renewal writes at most one per lock, and the log is not cut below 4 MB.
+  // A file system that allocates a block for each write (Btrfs, ZFS) defeats this.
+
+  /// Forbids the database to grow except by make_room(). Call once, when the tables are there.
+  void limit_growth();
+
+  /// Gives each page a block in the file, once. Call before a lock is granted, outside a transaction.
+  /// Throws `disk_full`.
+  void reserve_blocks();
+
+  /// The remedy for `disk_full`. Call outside a transaction. Either gives the database more pages, or
+  /// starts the log from its beginning. True: try again.
+  [[nodiscard]] bool make_room();
+
   /// To be called when the tables are there: from now on moved() knows all files.
   void note_files();
 
@@ -125,7 +144,12 @@ class database {
   void bind(statement& s, int index, std::string_view value);
   void bind(statement& s, int index, bytes value);
   void check(int code);
+  [[nodiscard]] failure failed(int code) const;
   void shorten_log(int frames) noexcept;
+  void allocate(std::int64_t from_page, std::int64_t to_page);
+  [[nodiscard]] bool file_has(std::int64_t pages) const noexcept;
+  [[nodiscard]] bool add_pages();
+  [[nodiscard]] int copy_log(int kind) noexcept;
 
   // Lengths of the log, in pages. The first is SQLite's own choice.
   static constexpr int copy_log_from = 1000;
@@ -142,6 +166,8 @@ class database {
   std::array<neighbour, 2> beside_{};
   patience patience_;
   int begin_log_anew_from_ = long_log;
+  std::int64_t page_size_ = 0;
+  bool reserved_ = false;
 };
 
 /// BEGIN IMMEDIATE … commit(), or it never was.

@@ -28,6 +28,9 @@ constexpr std::uint64_t no_room = mib;
 /// File systems of some kinds keep whole seconds.
 constexpr std::chrono::seconds future_by_accident{2};
 
+/// Tokens run at most 10 s ahead of the clock. A corrected clock accounts for the rest.
+constexpr std::chrono::seconds tokens_may_lead{60};
+
 struct judgement {
   cremone::verdict verdict = verdict::good;
   std::string value;
@@ -59,6 +62,15 @@ std::string shown(const belonging& b) {
   char text[64];
   (void)std::snprintf(text, sizeof text, "%04o of %u:%u", b.mode & 07777U, b.user, b.group);
   return text;
+}
+
+judgement judge_location(const file_evidence& seen) {
+  if (!seen.default_file) {
+    return {verdict::good, printable(seen.path), "every process that names this file shares its locks"};
+  }
+  return {verdict::good, printable(seen.path),
+          "the default file of this user. Root and every other user have their own, so they do not share "
+          "these locks; to share locks, name a file with --url, or set CREMONE_STATE_DIR"};
 }
 
 judgement judge_file_system(const file_evidence& seen) {
@@ -118,7 +130,7 @@ judgement judge_room(const file_evidence& seen) {
     return {verdict::good, std::move(value), "enough"};
   }
   return {*seen.room < no_room ? verdict::bad : verdict::warning, std::move(value),
-          "on a full disk no lock can be taken or renewed; make room"};
+          "on a full disk held locks are renewed, but no new lock can be taken; make room"};
 }
 
 judgement judge_size(const file_evidence& seen) {
@@ -180,12 +192,27 @@ judgement judge_clock(const file_evidence& seen) {
   return {verdict::good, "last written in the past", "the clock was not set back since"};
 }
 
+judgement judge_tokens(const file_evidence& seen) {
+  if (seen.highest == 0) {
+    return {verdict::good, "none yet", "the first token is the wall clock in microseconds"};
+  }
+  const auto lead = wall_time(std::chrono::microseconds(seen.highest)) - seen.now;
+  if (lead <= tokens_may_lead) {
+    return {verdict::good, "not ahead of the clock", "a new file would grant higher tokens, too"};
+  }
+  return {verdict::warning, shown_length(lead) + " ahead of the clock",
+          "the clock was ahead when a lock was granted, or is behind now: check the clock. Locks and tokens "
+          "work. Keep this file until the clock has caught up: a new file would grant lower tokens, which "
+          "resources that check tokens refuse"};
+}
+
 struct subject {
   std::string_view name;
   judgement (*look)(const file_evidence&);
 };
 
 constexpr std::array subjects = {
+    subject{"location", judge_location},
     subject{"file system", judge_file_system},
     subject{"permissions", judge_permissions},
     subject{"room", judge_room},
@@ -194,6 +221,7 @@ constexpr std::array subjects = {
     subject{"integrity", judge_integrity},
     subject{"format", judge_format},
     subject{"clock", judge_clock},
+    subject{"tokens", judge_tokens},
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ struct belonging {
 /// What was found. Empty: it could not be looked at.
 struct file_evidence {
   std::string path;
+  bool default_file = false;          ///< the file that is used when no URL is given
   std::optional<long> file_system{};  ///< statfs's f_type
   std::optional<belonging> file{};
   std::optional<belonging> directory{};
@@ -39,9 +40,11 @@ struct file_evidence {
   std::int64_t synchronous = 0;  ///< SQLite's number: 0 off, 1 normal, 2 full, 3 extra
   std::int64_t format = 0;       ///< of our tables
   std::string integrity;         ///< "ok", or what is wrong
+  std::int64_t highest = 0;      ///< token that was ever granted; 0: none
 };
 
-/// One finding per subject, always in this order: file system, permissions, room, size, journal, integrity, format, clock.
+/// One finding per subject, always in this order: location, file system, permissions, room, size, journal,
+/// integrity, format, clock, tokens.
 [[nodiscard]] std::vector<finding> diagnose(const file_evidence& seen);
 
 /// "ext4", "NFS", "0x1234".

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/sqlite/examination.hpp"
 
+#include "backends/sqlite/location.hpp"
+#include "base/state_directory.hpp"
+
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -31,6 +34,17 @@ wall_time written_at(const struct stat& seen) {
   return wall_time(
       std::chrono::seconds(seen.st_mtim.tv_sec) +
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds(seen.st_mtim.tv_nsec)));
+}
+
+/// Compares files, not paths: the state directory may be behind a symbolic link.
+bool is_default(const std::string& path) {
+  const auto directory = state_directory_path();
+  if (!directory) {
+    return false;
+  }
+  const auto file = looked_at(*directory + default_file_name);
+  const auto ours = looked_at(path);
+  return file && ours && file->st_dev == ours->st_dev && file->st_ino == ours->st_ino;
 }
 
 void look_at_files(file_evidence& seen) {
@@ -66,6 +80,8 @@ store::settings_in_file store::read_settings() {
   read.format = database_.number("PRAGMA user_version");
   try {
     read.integrity = database_.text("PRAGMA quick_check(1)");
+    read.highest =
+        database_.number("SELECT max(floor, coalesce((SELECT max(token) FROM lock), 0)) FROM store");
   } catch (const failure& f) {  // too damaged to be checked
     read.integrity = f.why.detail();
   }
@@ -76,12 +92,14 @@ file_evidence look_at(store& s, wall_time now) {
   file_evidence seen;
   seen.path = s.path();
   seen.now = now;
+  seen.default_file = is_default(seen.path);
   look_at_files(seen);
   auto read = s.read_settings();
   seen.journal = std::move(read.journal);
   seen.synchronous = read.synchronous;
   seen.format = read.format;
   seen.integrity = std::move(read.integrity);
+  seen.highest = read.highest;
   return seen;
 }
 

@@ -12,6 +12,9 @@
 
 namespace cremone::sqlite {
 
+/// The database in the state directory that is used when no URL names one.
+inline constexpr const char* default_file_name = "/locks.db";
+
 /// The name of a file system on which locks and shared memory are not the same for everybody who sees the file:
 /// those behind a network, another kernel or FUSE. `magic` is statfs's f_type.
 [[nodiscard]] std::optional<std::string_view> distant_file_system(long magic) noexcept;

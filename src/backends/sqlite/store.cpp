@@ -34,6 +34,7 @@ rejection turned_away(errc code, const char* detail) {
 
 std::optional<grant> store::take(const acquire_request& request, const store_time& time) {
   const std::lock_guard lock(database_.mutex());
+  database_.reserve_blocks();
   return take_free(request, sane(time.wall));
 }
 
@@ -235,6 +236,11 @@ void store::raise_mark(std::int64_t wanted) {
 }
 
 // ---- renew, release, evict
+
+bool store::make_room() {
+  const std::lock_guard lock(database_.mutex());
+  return database_.make_room();
+}
 
 std::vector<answer> store::renew(std::span<const renewal> items) {
   const std::lock_guard lock(database_.mutex());

@@ -83,6 +83,10 @@ class store {
   /// Forgets some locks that have been idle for a while. Seldom, so that names used once do not pile up.
   void sweep(const store_time& time);
 
+  /// The remedy for a `failure` with `disk_full`, which also says that the database must grow. True: try
+  /// again. See with_room().
+  [[nodiscard]] bool make_room();
+
   /// Somebody deleted or replaced the file.
   [[nodiscard]] bool moved();
 
@@ -92,6 +96,7 @@ class store {
     std::int64_t synchronous = 0;
     std::int64_t format = 0;
     std::string integrity;
+    std::int64_t highest = 0;  ///< token that was ever granted
   };
   [[nodiscard]] settings_in_file read_settings();
 
@@ -127,5 +132,23 @@ class store {
   std::unique_ptr<live_file> live_;
   std::string identity_;
 };
+
+/// Calls `step`, which calls a function of the store that writes. On a full disk, or when the database must
+/// grow, calls it again as long as the store can make room.
+template <class Step>
+auto with_room(store& locks, Step step) {
+  // Between make_room() and the next try other processes may fill the log again. With eight processes that
+  // write without a pause three tries were too few now and then; a try in vain costs microseconds.
+  constexpr int most_tries = 16;
+  for (int tries = 1;; ++tries) {
+    try {
+      return step();
+    } catch (const failure& f) {
+      if (!f.disk_full || tries == most_tries || !locks.make_room()) {
+        throw;
+      }
+    }
+  }
+}
 
 }  // namespace cremone::sqlite

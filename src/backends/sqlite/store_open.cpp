@@ -63,6 +63,7 @@ store::store(store_settings settings)
   database_.execute("PRAGMA synchronous=NORMAL");
   database_.execute("PRAGMA journal_size_limit=4194304");  // a log that was long for once
   create_tables();
+  database_.limit_growth();
   auto live = live_file::open(path_, settings_.boot);
   if (!live) {
     throw failure{live.error()};
