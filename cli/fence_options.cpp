@@ -36,9 +36,9 @@ result<fenced_file> file_named(const std::string& path) {
     return error(errc::invalid_argument, "the file's name is empty");
   }
   if (path.find("://") != std::string::npos) {
-    return error(errc::invalid_argument, "'" + path +
-                                             "' is a URL and no file. For a resource in a database or Redis: "
-                                             "cremone fence check --url URL RESOURCE");
+    return error(errc::invalid_argument,
+                 "FILE is a URL here, and no file. For a resource in a database or Redis: "
+                 "cremone fence check --url URL RESOURCE");
   }
   return fenced_file(path);
 }

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "base/transport.hpp"
-#include "engine/addresses.hpp"
+#include "base/addresses.hpp"
 #include "engine/asio_transport.hpp"
 #include "engine/outbox.hpp"
-#include "engine/tls_session.hpp"
+#include "base/tls_session.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/system/error_code.hpp>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/transport.hpp"
-#include "engine/addresses.hpp"
+#include "base/addresses.hpp"
 
 #include <cremone/callback.hpp>
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backends/redis/finder.hpp"
-#include "backends/redis/resp.hpp"
+#include "base/resp.hpp"
 #include "backends/redis/settings.hpp"
 #include "backends/redis/whereabouts.hpp"
 #include "base/backoff.hpp"
