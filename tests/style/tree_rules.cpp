@@ -182,7 +182,7 @@ const std::vector<word_rule>& word_rules() {
       {"no thread",
        {"std :: thread !::", "std :: jthread !::"},
        layers,
-       {"src/engine/loop_thread.hpp", "src/engine/loop_thread.cpp", "src/engine/addresses.cpp",
+       {"src/engine/loop_thread.hpp", "src/engine/loop_thread.cpp", "src/base/addresses.cpp",
         "src/backends/sqlite/listener.cpp", "sim/swarm.cpp"},
        "all work runs on the executor; one class starts threads (std::thread::id starts none), two where a "
        "futex, or an answer about a name, can be waited for in no other way, and the swarm of the simulator, "
