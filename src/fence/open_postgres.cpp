@@ -230,7 +230,8 @@ opened_marks open_postgres(const destination& where) {
     return error(errc::unreachable, "PostgreSQL: no memory for a connection");
   }
   if (::PQstatus(connection.get()) != CONNECTION_OK) {
-    if (std::chrono::steady_clock::now() - begun >= connect_patience) {  // to ask again would take as long
+    // A second attempt would take as long. libpq counts whole seconds, and may end one early.
+    if (std::chrono::steady_clock::now() - begun >= connect_patience - std::chrono::seconds(1)) {
       return error(errc::unreachable, "PostgreSQL: " + one_line(::PQerrorMessage(connection.get())));
     }
     if (auto fine = ask_again(to, connection.get()); !fine) {

@@ -107,8 +107,8 @@ TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
   const auto watch = base.connect();
   EXPECT_TRUE(wait_for([&] {
     if (::mysql_query(watch.get(),
-                      "SELECT 1 FROM information_schema.innodb_trx "
-                      "WHERE trx_state = 'LOCK WAIT'") != 0) {
+                      "SELECT 1 FROM information_schema.processlist WHERE id <> CONNECTION_ID() "
+                      "AND command = 'Query' AND info LIKE '%cremone_fence%'") != 0) {
       return false;
     }
     const std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> rows(::mysql_store_result(watch.get()),
@@ -125,7 +125,7 @@ TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
 /// The kernel answers for a server that is stopped, and anything may listen at a wrong address.
 TEST(FenceMariadbConnect, EndsAtItsDeadlineAndNamesHostAndPort) {
   const raw_server silent(stay_silent);
-  const raw_server slow(trickle(std::string("\xff\xff\xff\0\x0a", 5)));
+  const raw_server slow(trickle(std::string("\0\x20\0\0\x0a", 5)));
   const reserved_port nobody;
   const auto show = [](const std::string& node) {
     return std::make_unique<process>(std::vector<std::string>{CREMONE_TOOL, "fence", "show", "--url",
