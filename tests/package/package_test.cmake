@@ -96,8 +96,11 @@ elseif(STEP STREQUAL example)
   run(${WITH_SERVER} ${SERVER} ${program}/${EXAMPLE})
   if(SERVER)
     # Without its server it says so, and does not abort.
-    execute_process(COMMAND ${CMAKE_COMMAND} -E env REDIS_HOST=127.0.0.1 REDIS_PORT=1 PGHOST=127.0.0.1 PGPORT=1
-      MYSQL_HOST=127.0.0.1 MYSQL_TCP_PORT=1 ${program}/${EXAMPLE}
+    foreach(begin REDIS_ PG MYSQL_ MYSQL_TCP_)
+      set(ENV{${begin}HOST} 127.0.0.1)
+      set(ENV{${begin}PORT} 1)
+    endforeach()
+    execute_process(COMMAND ${program}/${EXAMPLE}
       RESULT_VARIABLE ended OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(NOT ended EQUAL 1)
       message(FATAL_ERROR "${EXAMPLE} without a server ended with ${ended}:\n${said}")
