@@ -93,7 +93,7 @@ TEST_F(Tool, APasswordIsNeverEchoed) {
 /// The scheme or a slash is missing, or there is one slash too many.
 TEST_F(Tool, MistypedUrlDoesNotPrintItsPassword) {
   using words = std::vector<std::string>;
-  for (const std::string& url :
+  for (const std::string url :
        {"/:secret@host", "//ann:secret@host", "redis:/:secret@host", "redis:///:secret@host",
         "redlock:///:secret@host", "postgres:///ann:secret@host/shop", "mariadb:///ann:secret@host/shop"}) {
     for (const words& w : {words{"list", "--url", url}, words{"list", url}, words{url}, words{"fence", url},
