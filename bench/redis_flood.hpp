@@ -5,7 +5,7 @@
 
 #include "bench/redis_server.hpp"
 
-#include "backends/redis/resp.hpp"
+#include "base/resp.hpp"
 
 #include <chrono>
 #include <functional>

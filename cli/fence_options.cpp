@@ -36,9 +36,9 @@ result<fenced_file> file_named(const std::string& path) {
     return error(errc::invalid_argument, "the file's name is empty");
   }
   if (path.find("://") != std::string::npos) {
-    return error(errc::invalid_argument, "'" + path +
-                                             "' is a URL and no file. For a resource in a database or Redis: "
-                                             "cremone fence check --url URL RESOURCE");
+    return error(errc::invalid_argument,
+                 "FILE is a URL here, and no file. For a resource in a database or Redis: "
+                 "cremone fence check --url URL RESOURCE");
   }
   return fenced_file(path);
 }
@@ -86,7 +86,8 @@ void subject_options::add_to(parser& p) {
       "--url", "URL", url_,
       "RESOURCE is a name in this database or Redis, and no file; else $CREMONE_FENCE_URL. sqlite:///PATH, "
       "postgres://… (as libpq reads it, with PGPASSWORD and ~/.pgpass), "
-      "mariadb://USER@HOST/DATABASE?password_file=FILE (or MYSQL_PWD), redis://HOST?password_file=FILE");
+      "mariadb://USER@HOST/DATABASE?password_file=FILE (or MYSQL_PWD), redis://HOST?password_file=FILE "
+      "(rediss:// for TLS)");
   p.add_flag("--file", file_, "RESOURCE is a file, although $CREMONE_FENCE_URL is set");
   p.add_text("--table", "NAME", table_,
              "the table in the database (default: " + std::string(fence::default_table) + ")");

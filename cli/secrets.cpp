@@ -19,27 +19,63 @@ std::string_view password_in(std::string_view word) noexcept {
   return word.substr(begin + 1, end - begin - 1);
 }
 
-std::string without_password(std::string_view word) {
-  const std::string_view password = password_in(word);
-  std::string out(word);
-  if (!password.empty()) {
-    out.replace(static_cast<std::size_t>(password.data() - word.data()), password.size(), password.size(),
-                '*');
+namespace {
+
+std::string masked(std::string_view text, std::string_view part) {
+  std::string out(text);
+  if (!part.empty()) {
+    out.replace(static_cast<std::size_t>(part.data() - text.data()), part.size(), part.size(), '*');
   }
   return out;
 }
 
-std::string without_passwords(std::string_view text) {
+/// Each word of the text, and the blanks between them.
+template <class Mask>
+std::string by_word(std::string_view text, Mask mask) {
   std::string out;
   for (;;) {
     const auto end = text.find(' ');
-    out += without_password(text.substr(0, end));
+    out += mask(text.substr(0, end));
     if (end == std::string_view::npos) {
       return out;
     }
     out += ' ';
     text.remove_prefix(end + 1);
   }
+}
+
+/// From the first ':' to the last '@' of a word without a scheme.
+std::string_view between_colon_and_at(std::string_view word) noexcept {
+  const auto begin = word.find(':');
+  const auto end = word.rfind('@');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end <= begin) {
+    return {};
+  }
+  return word.substr(begin + 1, end - begin - 1);
+}
+
+bool has_scheme(std::string_view word) noexcept { return word.find(":/") != std::string_view::npos; }
+
+/// As a URL whose scheme was forgotten: /:password@host, perhaps in quotes.
+bool begins_with_slash(std::string_view word) noexcept {
+  const auto first = word.find_first_not_of("'\"`(");
+  return first != std::string_view::npos && word[first] == '/';
+}
+
+}  // namespace
+
+std::string without_password(std::string_view word) {
+  if (has_scheme(word)) {
+    return masked(word, password_in(word));
+  }
+  return by_word(word, [](std::string_view one) { return masked(one, between_colon_and_at(one)); });
+}
+
+std::string without_passwords(std::string_view text) {
+  return by_word(text, [](std::string_view one) {
+    const bool hides = !has_scheme(one) && begins_with_slash(one);
+    return masked(one, hides ? between_colon_and_at(one) : password_in(one));
+  });
 }
 
 void hide_passwords(int count, char** words) noexcept {

@@ -13,10 +13,13 @@ namespace cremone::cli {
 /// because a password that was not percent-encoded may contain anything, and a slash may be missing. Empty where there is none.
 [[nodiscard]] std::string_view password_in(std::string_view word) noexcept;
 
-/// The word, or a text about one, with a '*' for each byte of the password.
+/// A word that was expected to be something else, or a text about one, with a '*' for each byte of the
+/// password. Without a scheme, all between the first ':' and the last '@' of a word is taken for one.
 [[nodiscard]] std::string without_password(std::string_view word);
 
-/// A text in which any word may be such a URL. Only a password with a blank in it, which no URL should have, is missed.
+/// A text in which any word may be such a URL, or one that begins with its slashes. Only a password with a
+/// blank in it, which no URL should have, is missed. Names of locks may have a ':' and an '@' as well, and
+/// are left as they are.
 [[nodiscard]] std::string without_passwords(std::string_view text);
 
 /// The same in place, for every word of the command line, so that `ps` and /proc/PID/cmdline show stars. Call it when

@@ -32,7 +32,8 @@ if(CREMONE_MARIADB)
   cremone_fence(mariadb mysql.h mariadb)
 endif()
 if(CREMONE_REDIS)
-  cremone_fence(redis hiredis/hiredis.h hiredis src/fence/redis_errors.cpp src/fence/redis_scripts.cpp)
+  cremone_fence(redis hiredis/hiredis.h hiredis
+    src/fence/redis_errors.cpp src/fence/redis_exchange.cpp src/fence/redis_scripts.cpp)
 
   # A line `-- include NAME` becomes the text of lua/parts/NAME.lua. What comes out are whole scripts, which are installed too: users of other
   # languages load them as they are.
@@ -71,4 +72,7 @@ if(CREMONE_CLI)
       target_link_libraries(cremone_fence_open PRIVATE cremone_fence_${name} ${CREMONE_FENCE_${upper}_LIBRARY})
     endif()
   endforeach()
+  if(CREMONE_REDIS)
+    target_sources(cremone_fence_open PRIVATE src/fence/redis_line.cpp)
+  endif()
 endif()

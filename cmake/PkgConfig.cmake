@@ -40,14 +40,24 @@ endforeach()
 configure_file(cmake/cremone.pc.in ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc DESTINATION ${cremone_pc_dir})
 
-# Each database of the fence has a file of its own, which brings the library's. It names the database's C library and not that one's .pc file: with
-# --static that would ask for all that a static libpq needs, which hardly anybody has installed.
+# Each fence has a file of its own. A program that fences writes uses the database's C library itself, so the file
+# gives that library's paths and name. It does not require the C library's own .pc file: with --static, Debian's
+# libpq.pc asks for libraries that libpq-dev does not install.
 foreach(component IN LISTS cremone_components)
   if(TARGET cremone_${component})
     string(REPLACE _ - cremone_pc_name cremone-${component})
     set(cremone_pc_library cremone_${component})
     set(cremone_pc_component ${component})
-    set(cremone_pc_needs ${cremone_${component}_needs})
+    set(cremone_pc_needs -l${cremone_${component}_needs})
+    string(TOUPPER ${component} upper)
+    set(cremone_pc_cflags)
+    if(NOT CREMONE_${upper}_INCLUDE IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+      set(cremone_pc_cflags -I${CREMONE_${upper}_INCLUDE})
+    endif()
+    get_filename_component(directory ${CREMONE_${upper}_LIBRARY} DIRECTORY)
+    if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      string(PREPEND cremone_pc_needs "-L${directory} ")
+    endif()
     configure_file(cmake/cremone-component.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${cremone_pc_name}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${cremone_pc_name}.pc DESTINATION ${cremone_pc_dir})
   endif()

@@ -17,8 +17,14 @@ int main() {
   const char* const host = std::getenv("REDIS_HOST");
   const char* const port = std::getenv("REDIS_PORT");
   const std::unique_ptr<redisContext, decltype(&redisFree)> redis(
-      redisConnect(host == nullptr ? "127.0.0.1" : host, port == nullptr ? 6379 : std::atoi(port)),
+      redisConnectWithTimeout(host == nullptr ? "127.0.0.1" : host, port == nullptr ? 6379 : std::atoi(port),
+                              {.tv_sec = 5, .tv_usec = 0}),
       redisFree);
+  if (!redis || redis->err != 0) {
+    std::cout << "no connection to Redis: " << (redis ? redis->errstr : "out of memory") << '\n';
+    return 1;
+  }
+  redisSetTimeout(redis.get(), {.tv_sec = 5, .tv_usec = 0});  // for each read and write; the gate sets none
 
   auto locks = cremone::open().value();
   const auto lease = locks.acquire("prices").value();

@@ -14,6 +14,10 @@ namespace fence = cremone::fence;
 
 int main() {
   const std::unique_ptr<PGconn, decltype(&PQfinish)> database(PQconnectdb(""), PQfinish);
+  if (PQstatus(database.get()) != CONNECTION_OK) {
+    std::cout << PQerrorMessage(database.get());
+    return 1;
+  }
   const auto run = [&](const char* sql) -> cremone::result<void> {
     const std::unique_ptr<PGresult, decltype(&PQclear)> done(PQexec(database.get(), sql), PQclear);
     if (PQresultStatus(done.get()) == PGRES_COMMAND_OK) return {};

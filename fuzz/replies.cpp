@@ -6,9 +6,9 @@
 #include "backends/redis/classic.hpp"
 #include "backends/redis/errors.hpp"
 #include "backends/redis/record.hpp"
-#include "backends/redis/resp.hpp"
 #include "backends/redis/value.hpp"
 #include "base/check.hpp"
+#include "base/resp.hpp"
 #include "base/text.hpp"
 
 #include <array>

@@ -33,6 +33,10 @@ using redis_field = std::pair<std::string, std::string>;
 /// The most words that one fenced command takes: keys of del(), fields and values of hset(). A script has no room for many more.
 inline constexpr std::size_t redis_most_words = 7000;
 
+/// The longest reply that redis_gate reads, in bytes. Only run() has replies whose size is the
+/// script's choice; all others are a few bytes long.
+inline constexpr std::size_t redis_largest_reply = std::size_t{8} << 20U;
+
 /// A fenced command as words, for clients other than hiredis: send evalsha(); if the answer is the error NOSCRIPT, send eval(), which
 /// carries the text of the script and makes the server know it. The answer is that of the plain command. What it means
 /// when it is an error: read_redis_error().
@@ -87,6 +91,12 @@ class redis_commands {
 /// not between MULTI and EXEC, where a command is only queued: DISCARD then, since EXEC would execute it.
 /// Threads: as the connection: one at a time.
 ///
+/// Limits: a reply ends at redis_largest_reply bytes. The time limits are the caller's, because the
+/// connection is: redisConnectWithTimeout() bounds the connect, and redisSetTimeout() bounds each
+/// read and each write. Without them a call waits for ever for a silent server. hiredis has no limit
+/// for a whole call: a server that sends a byte before each timeout holds up the caller for as long
+/// as it likes. Where that matters, call shutdown() on the connection's socket from another thread.
+///
 /// | answer           | when                                                                     | what is written              |
 /// |------------------|--------------------------------------------------------------------------|------------------------------|
 /// | stale_token      | the resource has seen a higher one                                       | nothing                      |
@@ -96,7 +106,8 @@ class redis_commands {
 /// | storage_error    | OOM, READONLY, MISCONF, NOREPLICAS                                       | nothing, but see run()       |
 /// | busy             | LOADING, BUSY: try again                                                 | nothing                      |
 /// | unreachable      | no connection, or it is gone; not all was sent                           | nothing                      |
-/// | outcome_unknown  | sent, and no answer came. The same with the same token may be repeated   | perhaps                      |
+/// | outcome_unknown  | sent, and no answer came, or one that is too long or no Redis reply.     | perhaps                      |
+/// |                  | The same with the same token may be repeated                             |                              |
 /// | protocol_error   | whatever else Redis said; a script's own error                           | nothing, but see run()       |
 ///
 /// After *unreachable* and *outcome_unknown* hiredis does not use this connection again: redisReconnect() it, or make another.

@@ -105,7 +105,8 @@ result<std::string_view> parse_user(std::string_view authority, url& into) {
 result<url> parse_url(std::string_view text) {
   const auto colon = text.find("://");
   if (colon == std::string_view::npos || !valid_scheme(text.substr(0, colon))) {
-    if (text.starts_with('/')) {
+    // With an '@' it may be a URL without its scheme, and then a password stands before the '@'.
+    if (text.starts_with('/') && text.find('@') == std::string_view::npos) {
       return bad("a store is named by a URL; for the file " + printable(text) + " that is sqlite://" +
                  url_path(text));
     }

@@ -4,11 +4,11 @@
 // How bytes get out is the outbox's business.
 #pragma once
 
+#include "base/addresses.hpp"
+#include "base/tls_session.hpp"
 #include "base/transport.hpp"
-#include "engine/addresses.hpp"
 #include "engine/asio_transport.hpp"
 #include "engine/outbox.hpp"
-#include "engine/tls_session.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/system/error_code.hpp>

@@ -4,8 +4,8 @@
 // live: connections may be kept longer than the loop, their sockets may not. Knows nothing of what is said on them.
 #pragma once
 
+#include "base/addresses.hpp"
 #include "base/transport.hpp"
-#include "engine/addresses.hpp"
 
 #include <cremone/callback.hpp>
 

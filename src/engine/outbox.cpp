@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/outbox.hpp"
 
-#include "engine/tls_session.hpp"
+#include "base/tls_session.hpp"
 
 #include <sys/socket.h>
 

@@ -8,8 +8,11 @@
 #include "base/text.hpp"
 #include "fence/open_parts.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,7 @@ constexpr std::array schemes = {
 #endif
 #ifdef CREMONE_WITH_REDIS
     scheme{"redis", open_redis, std::nullopt},
+    scheme{"rediss", open_redis, std::nullopt},
     scheme{"redis+unix", open_redis, std::nullopt},
 #endif
     scheme{"", nullptr, std::nullopt},  // so that a build without any still compiles
@@ -57,12 +61,27 @@ error unknown_scheme(const std::string& name) {
   if (name.starts_with("redlock")) {
     return bad(none + "a lock may be kept by several servers, and what it protects is in one: " + known);
   }
-  if (name.starts_with("redis")) {  // to suggest redis:// for rediss:// would be to advise against TLS
-    return bad(none + "it has neither TLS nor Sentinels, and knows " + known);
+  if (name.ends_with("+sentinel")) {
+    return bad(none + "a fence asks no Sentinels. Give the master's own address, with redis:// or rediss://");
   }
   const std::string_view meant = closest(name, names);
   return bad(none + (meant.empty() ? "this build has " + (known.empty() ? "none" : known)
                                    : "did you mean " + std::string(meant) + "://?"));
+}
+
+/// An identifier as all of these databases know it without quotes. Statements quote it nevertheless.
+/// The longest is PostgreSQL's: it cuts off the rest of a name, and would find another table.
+result<void> check_table(std::string_view name) {
+  constexpr std::size_t longest = 63;
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool fits =
+      !name.empty() && name.size() <= longest && letter(name.front()) &&
+      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  if (fits) {
+    return {};
+  }
+  return bad("--table: '" + printable(name) + "' is no identifier: write 1 to " + std::to_string(longest) +
+             " letters, digits or '_', and no digit first");
 }
 
 struct known_destination {
@@ -84,8 +103,8 @@ result<known_destination> find(std::string_view text, const open_options& how) {
   if (found == schemes.end()) {
     return unknown_scheme(parsed->scheme);
   }
-  if (how.table.empty()) {
-    return bad("the name of the table is empty");
+  if (auto fine = check_table(how.table); !fine) {
+    return fine.error();
   }
   if (!found->dialect && how.table != default_table) {
     return bad(parsed->scheme + ":// has no tables; leave --table out");
@@ -112,6 +131,20 @@ result<std::optional<std::string>> needed_statement(std::string_view url, std::s
   }
   const auto& dialect = found->kind->dialect;
   return dialect ? std::optional(sql_gate::ddl(*dialect, table)) : std::nullopt;
+}
+
+answer_limit::answer_limit(int socket)
+    : watch_([this, socket](const std::stop_token& done) {
+        std::unique_lock lock(mutex_);
+        if (!over_.wait_for(lock, done, answer_patience, [&] { return done.stop_requested(); })) {
+          passed_ = true;
+          ::shutdown(socket, SHUT_RDWR);
+        }
+      }) {}
+
+std::string answer_limit::too_late(const std::string& name) {
+  return name + ": no whole answer within " + std::to_string(answer_patience.count()) +
+         " s; the connection was closed";
 }
 
 std::string one_line(std::string_view message) {

@@ -11,9 +11,13 @@
 #include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <optional>
 
 namespace cremone::fence {
 
@@ -88,6 +92,20 @@ result<server> read_url(const url& u) {
   return to;
 }
 
+constexpr unsigned usual_port = 3306;  // libmariadb's, unless MYSQL_TCP_PORT says otherwise
+
+/// For messages: "MariaDB at db1:3306".
+std::string place_of(const server& to) {
+  if (!to.socket.empty()) {
+    return "MariaDB at " + to.socket;
+  }
+  if (to.port == 0 && to.host == "localhost") {
+    return "MariaDB at the usual socket of localhost";
+  }
+  const std::string host = to.host.find(':') == std::string::npos ? to.host : "[" + to.host + "]";
+  return "MariaDB at " + printable(host) + ":" + std::to_string(to.port == 0 ? usual_port : to.port);
+}
+
 void set_options(MYSQL* connection, const server& to) {
   const auto connect = static_cast<unsigned>(connect_patience.count());
   const auto answer = static_cast<unsigned>(answer_patience.count());
@@ -97,7 +115,8 @@ void set_options(MYSQL* connection, const server& to) {
   ::mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   const std::string seconds = std::to_string(lock_patience.count());
   const std::string patience =
-      "SET SESSION innodb_lock_wait_timeout = " + seconds + ", lock_wait_timeout = " + seconds;
+      "SET SESSION innodb_lock_wait_timeout = " + seconds + ", lock_wait_timeout = " + seconds +
+      " /*M! , max_statement_time = " + std::to_string(statement_patience.count()) + " */";  // not in MySQL
   ::mysql_options(connection, MYSQL_INIT_COMMAND, patience.c_str());
   if (to.port != 0) {  // else the library takes the usual socket for "localhost"
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
@@ -120,6 +139,64 @@ errc meaning(unsigned number) {
 
 const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
+/// Connects and logs in within connect_patience; nothing, or why not. libmariadb's own timeouts begin
+/// again with each byte that the server sends. Only the system's resolver has a limit of its own.
+std::optional<error> connect(MYSQL* connection, const server& to) {
+  using clock = std::chrono::steady_clock;
+  const auto deadline = clock::now() + connect_patience;
+  ::mysql_options(connection, MYSQL_OPT_NONBLOCK, nullptr);
+  MYSQL* made = nullptr;
+  bool late = false;
+  int waits =
+      ::mysql_real_connect_start(&made, connection, or_null(to.host), or_null(to.user), to.password.c_str(),
+                                 to.database.c_str(), to.port, or_null(to.socket), 0);
+  while (waits != 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
+    pollfd one{.fd = static_cast<int>(::mysql_get_socket(connection)), .events = 0, .revents = 0};
+    one.events = static_cast<short>(((waits & MYSQL_WAIT_READ) != 0 ? POLLIN : 0) |
+                                    ((waits & MYSQL_WAIT_WRITE) != 0 ? POLLOUT : 0));
+    late = late || (left <= 0 || ::poll(&one, 1, static_cast<int>(left)) == 0);
+    if (late) {  // then the library finds the connection closed, and ends by itself
+      ::shutdown(one.fd, SHUT_RDWR);
+    }
+    waits = ::mysql_real_connect_cont(&made, connection, waits & ~MYSQL_WAIT_TIMEOUT);
+  }
+  if (made != nullptr) {
+    return std::nullopt;
+  }
+  if (late) {
+    return error(errc::unreachable,
+                 place_of(to) + ": no connection within " + std::to_string(connect_patience.count()) + " s");
+  }
+  const unsigned number = ::mysql_errno(connection);
+  return error(meaning(number), place_of(to) + ": " + one_line(::mysql_error(connection)) + " (" +
+                                    std::to_string(number) + ")");
+}
+
+class mariadb_marks final : public sql_marks {
+ public:
+  mariadb_marks(const std::shared_ptr<MYSQL>& connection, const std::string& table)
+      : sql_marks(connection, mariadb(connection.get()), table), connection_(connection) {}
+
+  [[nodiscard]] result<void> check(const resource_name& resource, fence_token token) override {
+    const answer_limit limit(socket());
+    return limit.judge(sql_marks::check(resource, token), name());
+  }
+  [[nodiscard]] result<fence_token> highest(const resource_name& resource) override {
+    const answer_limit limit(socket());
+    return limit.judge(sql_marks::highest(resource), name());
+  }
+  [[nodiscard]] result<void> create() override {
+    const answer_limit limit(socket());
+    return limit.judge(sql_marks::create(), name());
+  }
+
+ private:
+  [[nodiscard]] int socket() const { return static_cast<int>(::mysql_get_socket(connection_.get())); }
+
+  std::shared_ptr<MYSQL> connection_;
+};
+
 }  // namespace
 
 opened_marks open_mariadb(const destination& where) {
@@ -132,14 +209,10 @@ opened_marks open_mariadb(const destination& where) {
     return error(errc::unreachable, "MariaDB: no memory for a connection");
   }
   set_options(connection.get(), *to);
-  if (::mysql_real_connect(connection.get(), or_null(to->host), or_null(to->user), to->password.c_str(),
-                           to->database.c_str(), to->port, or_null(to->socket), 0) == nullptr) {
-    const unsigned number = ::mysql_errno(connection.get());
-    return error(meaning(number), "MariaDB: " + one_line(::mysql_error(connection.get())) + " (" +
-                                      std::to_string(number) + ")");
+  if (const auto why = connect(connection.get(), *to)) {
+    return *why;
   }
-  return std::unique_ptr<mark_store>(
-      std::make_unique<sql_marks>(connection, mariadb(connection.get()), where.how.table));
+  return std::unique_ptr<mark_store>(std::make_unique<mariadb_marks>(connection, where.how.table));
 }
 
 }  // namespace cremone::fence

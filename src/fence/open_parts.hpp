@@ -7,19 +7,29 @@
 #include "base/url.hpp"
 #include "fence/open.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace cremone::fence {
 
-// A command that a person or a script waits for. Whoever is away for longer than this is told from one who is slow.
+// Time limits of a command that a person or a script waits for. Each one is longer than the one
+// before it, so that the party that knows most about a delay reports it.
+
+/// Name lookup, connect and login. Most networks answer within a second, or not at all.
 inline constexpr std::chrono::seconds connect_patience{5};
-inline constexpr std::chrono::seconds answer_patience{30};
-/// For another's transaction on the same resource; below answer_patience, so that the database says so itself.
+/// The database waits this long for another transaction on the same resource.
 inline constexpr std::chrono::seconds lock_patience{10};
+/// The database ends a statement that takes longer than this.
+inline constexpr std::chrono::seconds statement_patience{15};
+/// The tool gives up a connection whose call is not answered within this time.
+inline constexpr std::chrono::seconds answer_patience{20};
 
 /// What is to be opened: the URL as it was given, but its scheme in small letters, and its parts.
 struct destination {
@@ -34,6 +44,34 @@ using opened_marks = result<std::unique_ptr<mark_store>>;
 [[nodiscard]] opened_marks open_postgres(const destination& where);
 [[nodiscard]] opened_marks open_mariadb(const destination& where);
 [[nodiscard]] opened_marks open_redis(const destination& where);
+
+/// Shuts a socket down when a call takes longer than answer_patience. A C library waits without end
+/// for a server that takes what it is sent and answers nothing, or a byte now and then. The
+/// destructor ends the watch. Threads: one of its own.
+class answer_limit {
+ public:
+  explicit answer_limit(int socket);
+  answer_limit(const answer_limit&) = delete;
+  answer_limit& operator=(const answer_limit&) = delete;
+  ~answer_limit() = default;
+
+  /// The answer of the call; if the time was over, the error says so and keeps its code.
+  template <class T>
+  [[nodiscard]] result<T> judge(result<T> answer, const std::string& name) const {
+    if (answer || !passed_) {
+      return answer;
+    }
+    return error(answer.error().code(), too_late(name));
+  }
+
+ private:
+  [[nodiscard]] static std::string too_late(const std::string& name);
+
+  std::atomic<bool> passed_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any over_;
+  std::jthread watch_;  // last: it uses the others
+};
 
 /// A database over its connection, which it keeps open for as long as it lives.
 class sql_marks : public mark_store {

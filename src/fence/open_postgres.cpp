@@ -9,17 +9,12 @@
 #include <cremone/fence_postgres.hpp>
 
 #include <libpq-fe.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,8 +23,13 @@ namespace cremone::fence {
 namespace {
 
 /// Secrets that others see in the command line have better places. Of one with an '@', libpq would take a part for the host, and
-/// name it.
-result<void> refuse_open_secrets(const url& u) {
+/// name it. An '@' behind the third slash makes a password the name of a database.
+result<void> refuse_open_secrets(const url& u, std::string_view text) {
+  if (u.authority.empty() && text.substr(0, text.find('?')).find('@') != std::string_view::npos) {
+    return error(errc::invalid_argument,
+                 "the URL has an '@' behind three slashes; user and host stand behind two, as in "
+                 "postgres://user@localhost/shop. In the name of a database write %40 for the '@'");
+  }
   if (u.bare_at) {
     return error(errc::invalid_argument,
                  "the URL's user or password has an '@' that is not percent-encoded; write %40 for it");
@@ -154,25 +154,8 @@ result<void> ask_again(const parameters& to, PGconn* connection) {
   return error(meaning(sqlstate_in(::PQerrorMessage(connection))), said);
 }
 
-/// libpq waits for an answer without end when the other side takes what it is sent and says nothing. When the time is over, the connection is.
-class answer_limit {
- public:
-  explicit answer_limit(int socket)
-      : watch_([this, socket](const std::stop_token& done) {
-          std::unique_lock lock(mutex_);
-          if (!over_.wait_for(lock, done, answer_patience, [&] { return done.stop_requested(); })) {
-            ::shutdown(socket, SHUT_RDWR);
-          }
-        }) {}
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any over_;
-  std::jthread watch_;  // last: it uses the others
-};
-
-/// PostgreSQL waits for another's transaction without end, unless it is told. It is told for one transaction alone: behind a pooler the
-/// session is somebody else's next.
+/// PostgreSQL waits for another transaction without end, unless a timeout is set. The timeouts are set
+/// for one transaction alone: behind a pooler the session is another client's next.
 class postgres_marks final : public sql_marks {
  public:
   postgres_marks(const std::shared_ptr<PGconn>& connection, const std::string& table)
@@ -182,19 +165,19 @@ class postgres_marks final : public sql_marks {
 
   [[nodiscard]] result<void> check(const resource_name& resource, fence_token token) override {
     const answer_limit limit(::PQsocket(connection_.get()));
-    return committed(begin_patiently() ? gate().check(resource, token) : begun_);
+    return limit.judge(committed(begin_patiently() ? gate().check(resource, token) : begun_), name());
   }
 
   [[nodiscard]] result<fence_token> highest(const resource_name& resource) override {
     const answer_limit limit(::PQsocket(connection_.get()));
     auto seen = begin_patiently() ? gate().highest(resource) : result<fence_token>(begun_.error());
     static_cast<void>(say("ROLLBACK"));
-    return seen;
+    return limit.judge(std::move(seen), name());
   }
 
   [[nodiscard]] result<void> create() override {
     const answer_limit limit(::PQsocket(connection_.get()));
-    return sql_marks::create();
+    return limit.judge(sql_marks::create(), name());
   }
 
  private:
@@ -202,6 +185,9 @@ class postgres_marks final : public sql_marks {
     begun_ = say("BEGIN");
     if (begun_) {
       begun_ = say("SET LOCAL lock_timeout = '" + std::to_string(lock_patience.count()) + "s'");
+    }
+    if (begun_) {
+      begun_ = say("SET LOCAL statement_timeout = '" + std::to_string(statement_patience.count()) + "s'");
     }
     return begun_.has_value();
   }
@@ -231,18 +217,23 @@ class postgres_marks final : public sql_marks {
 }  // namespace
 
 opened_marks open_postgres(const destination& where) {
-  if (auto fine = refuse_open_secrets(where.parts); !fine) {
+  if (auto fine = refuse_open_secrets(where.parts, where.text); !fine) {
     return fine.error();
   }
   if (auto fine = check_text(where.text); !fine) {
     return fine.error();
   }
   const parameters to(where.text);
+  const auto begun = std::chrono::steady_clock::now();
   const std::shared_ptr<PGconn> connection(to.connect(), ::PQfinish);
   if (!connection) {
     return error(errc::unreachable, "PostgreSQL: no memory for a connection");
   }
   if (::PQstatus(connection.get()) != CONNECTION_OK) {
+    // A second attempt would take as long. libpq counts whole seconds, and may end one early.
+    if (std::chrono::steady_clock::now() - begun >= connect_patience - std::chrono::seconds(1)) {
+      return error(errc::unreachable, "PostgreSQL: " + one_line(::PQerrorMessage(connection.get())));
+    }
     if (auto fine = ask_again(to, connection.get()); !fine) {
       return fine.error();
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fenced commands on the user's hiredis connection: says them, and knows for each whether it was said at all, and whether it was answered.
-// The only file of the fence that knows hiredis. What the words are and what errors mean is decided elsewhere.
-#include "base/reading.hpp"
-#include "fence/redis_advice.hpp"
+// redis_gate: fenced commands on the user's hiredis connection. Sends a command and bounds the
+// size of its reply. The only file of the fence that includes hiredis. Other files decide the words
+// of a command and the meaning of its reply.
+#include "fence/redis_exchange.hpp"
 
 #include <hiredis/hiredis.h>
 #include <signal.h>
@@ -14,13 +14,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <initializer_list>
+#include <iterator>
 #include <memory>
-#include <optional>
+#include <utility>
+#include <vector>
 
 namespace cremone::fence {
 
 namespace {
+
+constexpr std::string_view reconnect_advice =
+    "; hiredis does not use this connection again: redisReconnect() it, or make another";
 
 struct free_reply {
   void operator()(redisReply* r) const noexcept { freeReplyObject(r); }
@@ -122,187 +126,125 @@ result<void> send(redisContext* c, std::vector<const char*>& words, const std::v
   return {};
 }
 
-error unanswered(const redisContext* c, errc code, const std::string& meaning) {
-  return {code, place(c) + ": the command was sent and not answered (" + c->errstr + "), " + meaning +
-                    std::string(reconnect_advice)};
-}
-
-error perhaps_done(const redisContext* c) {
-  return unanswered(c, errc::outcome_unknown,
-                    "so that it may have been executed; with the same token it may be repeated");
-}
-
-error nothing_to_do(const redisContext* c) {
-  return unanswered(c, errc::unreachable, "and only asks: nothing was to be written");
-}
-
-result<reply_ptr> ask(redisContext* c, error (*without_answer)(const redisContext*),
-                      std::initializer_list<std::string_view> first, std::span<const std::string> rest = {}) {
-  std::vector<const char*> words;
-  std::vector<std::size_t> sizes;
-  words.reserve(first.size() + rest.size());
-  sizes.reserve(first.size() + rest.size());
-  const auto add = [&](std::string_view word) {
-    words.push_back(word.data());
-    sizes.push_back(word.size());
-  };
-  std::for_each(first.begin(), first.end(), add);
-  std::for_each(rest.begin(), rest.end(), add);
-  if (const auto sent = send(c, words, sizes); !sent) {
-    return sent.error();
-  }
-  void* answer = nullptr;
-  if (redisGetReply(c, &answer) != REDIS_OK || answer == nullptr) {
-    return without_answer(c);
-  }
-  return reply_ptr(static_cast<redisReply*>(answer));
-}
-
-/// Any of the types that a newer hiredis has is text, an integer or a list, too.
-redis_reply converted(const redisReply& r) {
+/// What hiredis has read, as our own reply. Each type that a newer hiredis adds is a text, an integer
+/// or a list as well.
+redis::reply converted(const redisReply& r) {
+  using kind = redis::reply::kind;
   switch (r.type) {
     case REDIS_REPLY_NIL: return {};
-    case REDIS_REPLY_INTEGER: return {static_cast<std::int64_t>(r.integer)};
+    case REDIS_REPLY_INTEGER: return {.what = kind::integer, .number = r.integer, .text = {}, .items = {}};
     default: break;
   }
   if (r.str != nullptr) {
-    return {std::string(r.str, r.len)};
+    const kind what = r.type == REDIS_REPLY_ERROR    ? kind::error
+                      : r.type == REDIS_REPLY_STATUS ? kind::status
+                                                     : kind::text;
+    return {.what = what, .number = 0, .text = std::string(r.str, r.len), .items = {}};
   }
-  std::vector<redis_reply> all;
-  all.reserve(r.elements);
+  redis::reply list{.what = kind::list, .number = 0, .text = {}, .items = {}};
+  list.items.reserve(r.elements);
   for (std::size_t i = 0; i < r.elements; ++i) {
-    all.push_back(converted(*r.element[i]));
+    list.items.push_back(converted(*r.element[i]));
   }
-  return {std::move(all)};
+  return list;
 }
 
-error unexpected(const redisContext* c, const resource_name& resource) {
-  return {errc::protocol_error, "resource '" + resource.str() + "' in " + place(c) +
-                                    ": the answer is none that this command has; is it Redis?"};
+/// hiredis refuses to use the connection from now on, as after an error of its own.
+void give_up(redisContext* c, std::string_view why) noexcept {
+  c->err = REDIS_ERR_PROTOCOL;
+  c->errstr[why.copy(c->errstr, sizeof c->errstr - 1)] = '\0';
 }
 
-/// Between MULTI and EXEC nothing is answered, only kept; whether the token passes is known at EXEC, to whoever reads that.
-std::optional<error> queued(const redisContext* c, const redisReply& r) {
-  if (r.type != REDIS_REPLY_STATUS || std::string_view(r.str, r.len) != "QUEUED") {
-    return std::nullopt;
+/// As redisGetReply() with nothing to send, but it stops reading at redis_largest_reply.
+reply_ptr receive(redisContext* c) {
+  void* reply = nullptr;
+  for (std::size_t bytes = 0; reply == nullptr;) {
+    const std::size_t before = c->reader->len;
+    if (redisBufferRead(c) != REDIS_OK) {
+      return nullptr;
+    }
+    bytes += c->reader->len - before;
+    c->flags &= ~REDIS_BLOCK;  // then it only parses what was read, and handles pushes of RESP3
+    const int parsed = redisGetReply(c, &reply);
+    c->flags |= REDIS_BLOCK;
+    if (parsed != REDIS_OK) {
+      return nullptr;
+    }
+    if (reply == nullptr && bytes > redis_largest_reply) {
+      give_up(c, "its reply is longer than 8 MiB");
+      return nullptr;
+    }
   }
-  return error(errc::misconfigured,
-               place(c) +
-                   ": the connection is in a MULTI: DISCARD it; the command was only queued, and nothing was "
-                   "written, but EXEC would execute it");
+  return reply_ptr(static_cast<redisReply*>(reply));
 }
+static_assert(redis_largest_reply == std::size_t{8} << 20U, "the message says 8 MiB");
 
-bool is_noscript(const redisReply& r) {
-  return r.type == REDIS_REPLY_ERROR && std::string_view(r.str, r.len).starts_with("NOSCRIPT");
-}
+class users_connection final : public redis_exchange {
+ public:
+  explicit users_connection(redisContext* c) noexcept : c_(c) {}
 
-result<redis_reply> answer_to(redisContext* c, const resource_name& resource,
-                              const result<redis_command>& what) {
-  if (!what) {
-    return what.error();
-  }
-  if (const auto fine = usable(c); !fine) {
-    return fine.error();
-  }
-  auto said = ask(c, perhaps_done, {"EVALSHA", what->sha}, what->words);
-  if (said && is_noscript(**said)) {
-    said = ask(c, perhaps_done, {"EVAL", what->script}, what->words);
-  }
-  if (!said) {
-    return said.error();
-  }
-  const redisReply& r = **said;
-  if (const auto kept = queued(c, r)) {
-    return *kept;
-  }
-  if (r.type == REDIS_REPLY_ERROR) {
-    return read_redis_error({r.str, r.len}, resource, place(c));
-  }
-  return converted(r);
-}
+  [[nodiscard]] std::string place() const override { return fence::place(c_); }
+  [[nodiscard]] result<void> ready() override { return usable(c_); }
 
-result<void> done(redisContext* c, const resource_name& resource, const result<redis_command>& what) {
-  const auto answer = answer_to(c, resource, what);
-  if (!answer) {
-    return answer.error();
+  [[nodiscard]] result<redis::reply> ask(std::span<const std::string_view> words, effect what) override {
+    std::vector<const char*> texts;
+    std::vector<std::size_t> sizes;
+    texts.reserve(words.size());
+    sizes.reserve(words.size());
+    for (const std::string_view word : words) {
+      texts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    if (const auto sent = send(c_, texts, sizes); !sent) {
+      return sent.error();
+    }
+    const reply_ptr reply = receive(c_);
+    if (!reply) {
+      const error why = without_reply(place(), c_->errstr, what);
+      return error(why.code(), why.detail() + std::string(reconnect_advice));
+    }
+    return converted(*reply);
   }
-  const auto* const text = std::get_if<std::string>(&answer->value);
-  if (text == nullptr || *text != "OK") {
-    return unexpected(c, resource);
-  }
-  return {};
-}
 
-result<std::int64_t> counted(redisContext* c, const resource_name& resource,
-                             const result<redis_command>& what) {
-  const auto answer = answer_to(c, resource, what);
-  if (!answer) {
-    return answer.error();
-  }
-  const auto* const number = std::get_if<std::int64_t>(&answer->value);
-  if (number == nullptr) {
-    return unexpected(c, resource);
-  }
-  return *number;
-}
+ private:
+  redisContext* c_;
+};
 
 }  // namespace
 
 result<void> redis_gate::set(const resource_name& resource, fence_token token, std::string_view key,
                              std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
-  return done(connection_, resource, commands_.set(resource, token, key, value, ttl));
+  users_connection over(connection_);
+  return run_to_ok(over, resource, commands_.set(resource, token, key, value, ttl));
 }
 
 result<std::int64_t> redis_gate::hset(const resource_name& resource, fence_token token, std::string_view key,
                                       std::span<const redis_field> fields) {
-  return counted(connection_, resource, commands_.hset(resource, token, key, fields));
+  users_connection over(connection_);
+  return run_to_count(over, resource, commands_.hset(resource, token, key, fields));
 }
 
 result<std::int64_t> redis_gate::del(const resource_name& resource, fence_token token,
                                      std::span<const std::string> keys) {
-  return counted(connection_, resource, commands_.del(resource, token, keys));
+  users_connection over(connection_);
+  return run_to_count(over, resource, commands_.del(resource, token, keys));
 }
 
 result<redis_reply> redis_gate::run(const resource_name& resource, fence_token token, std::string_view script,
                                     std::span<const std::string> keys,
                                     std::span<const std::string> arguments) {
-  return answer_to(connection_, resource, commands_.run(resource, token, script, keys, arguments));
+  users_connection over(connection_);
+  return run_command(over, resource, commands_.run(resource, token, script, keys, arguments));
 }
 
 result<void> redis_gate::check(const resource_name& resource, fence_token token) {
-  return done(connection_, resource, commands_.check(resource, token));
+  users_connection over(connection_);
+  return run_to_ok(over, resource, commands_.check(resource, token));
 }
 
 result<fence_token> redis_gate::highest(const resource_name& resource) {
-  const auto key = commands_.mark_key(resource);
-  if (!key) {
-    return key.error();
-  }
-  if (const auto fine = usable(connection_); !fine) {
-    return fine.error();
-  }
-  const auto said = ask(connection_, nothing_to_do, {"GET", *key});
-  if (!said) {
-    return said.error();
-  }
-  const redisReply& r = **said;
-  if (const auto kept = queued(connection_, r)) {
-    return *kept;
-  }
-  const std::string_view text = r.str == nullptr ? std::string_view{} : std::string_view(r.str, r.len);
-  if (r.type == REDIS_REPLY_NIL) {
-    return fence_token{};
-  }
-  const auto number = whole_number<std::uint64_t>(text);
-  const bool digits = text.find_first_not_of("0123456789") == std::string_view::npos;
-  if (r.type == REDIS_REPLY_STRING && digits && number && *number < fence_token::limit) {
-    return fence_token(*number);
-  }
-  if (r.type == REDIS_REPLY_ERROR && !text.starts_with("WRONGTYPE")) {
-    return read_redis_error(text, resource, place(connection_));
-  }
-  return read_redis_error("BADMARK something that is no fence token stands at " + *key, resource,
-                          place(connection_));
+  users_connection over(connection_);
+  return read_highest(over, commands_, resource);
 }
 
 }  // namespace cremone::fence

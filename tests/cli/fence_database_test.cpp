@@ -73,12 +73,12 @@ TEST_F(FenceDatabase, KeepsTheHighestTokenOfEachResource) {
 }
 
 TEST_F(FenceDatabase, WhatPrintPrintsIsAllThatIsNeeded) {
-  const auto printed = fence({"init", "--print", base->url(), "--table", "odd \"name`d"});
+  const auto printed = fence({"init", "--print", base->url(), "--table", "Select"});
   EXPECT_EQ(printed.code, 0) << printed.err;
-  EXPECT_EQ(check("ledger", "41", {"--table", "odd \"name`d"}).code, 78) << "it has done something";
+  EXPECT_EQ(check("ledger", "41", {"--table", "Select"}).code, 78) << "it has done something";
   base->execute(printed.out);
-  EXPECT_EQ(check("ledger", "41", {"--table", "odd \"name`d"}).code, 0);
-  EXPECT_EQ(show("ledger", {"--table", "odd \"name`d"}).out, "41\n");
+  EXPECT_EQ(check("ledger", "41", {"--table", "Select"}).code, 0);
+  EXPECT_EQ(show("ledger", {"--table", "Select"}).out, "41\n");
   const auto as_json = json::parse(fence({"init", "--print", "--json", base->url()}).out);
   EXPECT_EQ(as_json["done"], false);
   base->execute(as_json["statement"].get<std::string>());
@@ -130,7 +130,16 @@ TEST_F(FenceDatabase, BadTokensAndNamesAreRefusedBeforeAnybodyIsAsked) {
   EXPECT_EQ(check("", "41").code, 64);
   EXPECT_EQ(check(std::string(513, 'x'), "41").code, 64);
   EXPECT_EQ(check("a\nb", "41").code, 64);
-  EXPECT_EQ(check("ledger", "41", {"--table", ""}).code, 64);
+  for (const std::string& table :
+       {std::string(), std::string("a b"), std::string("1a"), std::string("a.b"), std::string("a\"b"),
+        std::string("a;DROP TABLE x"), std::string("a\nb"), std::string(64, 'x')}) {
+    for (const auto& end : {check("ledger", "41", {"--table", table}), show("ledger", {"--table", table}),
+                            fence({"init", base->url(), "--table", table}),
+                            fence({"init", "--print", base->url(), "--table", table})}) {
+      EXPECT_EQ(end.code, 64) << table << ": " << end.err;
+      EXPECT_THAT(end.err, HasSubstr("is no identifier"));
+    }
+  }
   EXPECT_EQ(check("ledger", "41", {"--file"}).code, 64);
 }
 

@@ -4,6 +4,7 @@
 #include "cli/fence_database.hpp"
 #include "cli/fence_fixture.hpp"
 #include "support/mariadb_server.hpp"
+#include "support/raw_server.hpp"
 
 #include <mysql.h>
 
@@ -31,6 +32,7 @@ class mariadb_database final : public fence_database {
     }
   }
   void stop() override { server_.kill(); }
+  void signal(int number) const { ::kill(server_.pid(), number); }
 
   [[nodiscard]] std::unique_ptr<MYSQL, void (*)(MYSQL*)> connect() const {
     std::unique_ptr<MYSQL, void (*)(MYSQL*)> link(::mysql_init(nullptr), ::mysql_close);
@@ -92,6 +94,53 @@ TEST_F(FenceMariadb, WaitsForAnothersTransactionAndNotForEver) {
   EXPECT_EQ(end.code, 75) << end.err;
   ASSERT_EQ(::mysql_query(other.get(), "ROLLBACK"), 0);
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "42"}).code, 0);
+}
+
+/// It takes what it is sent, and answers nothing.
+TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
+  EXPECT_EQ(fence({"init", base.url()}).code, 0);
+  EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "41"}).code, 0);
+  const auto other = base.connect();
+  ASSERT_EQ(::mysql_query(other.get(), "BEGIN"), 0);
+  ASSERT_EQ(::mysql_query(other.get(), "UPDATE cremone_fence SET token = 57"), 0);
+  process tool(fence_words({"check", "--url", base.url(), "x"}, {.token = "42"}), here());
+  const auto watch = base.connect();
+  EXPECT_TRUE(wait_for([&] {
+    if (::mysql_query(watch.get(),
+                      "SELECT 1 FROM information_schema.processlist WHERE id <> CONNECTION_ID() "
+                      "AND command = 'Query' AND info LIKE '%cremone_fence%'") != 0) {
+      return false;
+    }
+    const std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> rows(::mysql_store_result(watch.get()),
+                                                                ::mysql_free_result);
+    return rows && ::mysql_num_rows(rows.get()) == 1;
+  }));
+  base.signal(SIGSTOP);
+  const auto end = tool.wait(9 * generous);  // it waits for 20 s itself
+  base.signal(SIGCONT);
+  EXPECT_EQ(end.code, 69) << end.err;
+  EXPECT_THAT(end.err, AllOf(HasSubstr("'shop' on 127.0.0.1:"), HasSubstr("within 20 s")));
+}
+
+/// The kernel answers for a server that is stopped, and anything may listen at a wrong address.
+TEST(FenceMariadbConnect, EndsAtItsDeadlineAndNamesHostAndPort) {
+  const raw_server silent(stay_silent);
+  const raw_server slow(trickle(std::string("\0\x20\0\0\x0a", 5)));
+  const reserved_port nobody;
+  const auto show = [](const std::string& node) {
+    return std::make_unique<process>(std::vector<std::string>{CREMONE_TOOL, "fence", "show", "--url",
+                                                              "mariadb://ann@" + node + "/shop", "x"});
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string nodes[] = {silent.node(), slow.node(), "127.0.0.1:" + nobody.text()};
+  const std::unique_ptr<process> tools[] = {show(nodes[0]), show(nodes[1]), show(nodes[2])};
+  for (std::size_t i = 0; i < std::size(nodes); ++i) {
+    const auto end = tools[i]->wait();
+    EXPECT_EQ(end.code, 69) << end.err;
+    EXPECT_THAT(end.err, HasSubstr("MariaDB at " + nodes[i]));
+    EXPECT_EQ(end.err.find("within 5 s") != std::string::npos, i < 2) << end.err;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, generous);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/fence_database.hpp"
 #include "cli/fence_fixture.hpp"
 #include "support/postgres_server.hpp"
+#include "support/raw_server.hpp"
 
 #include <libpq-fe.h>
 #include <signal.h>
@@ -123,9 +124,32 @@ TEST_F(FencePostgres, DoesNotWaitForEverForAServerThatStandsStill) {
   }));
   ASSERT_GT(serves, 0);
   ::kill(serves, SIGSTOP);
-  const auto end = tool.wait(9 * generous);  // it waits for half a minute itself
+  const auto end = tool.wait(9 * generous);  // it waits for 20 s itself
   ::kill(serves, SIGCONT);
   EXPECT_EQ(end.code, 69) << end.err;
+  EXPECT_THAT(end.err, AllOf(HasSubstr("'shop' on 127.0.0.1:"), HasSubstr("within 20 s")));
+}
+
+/// The kernel answers for a server that is stopped, and anything may listen at a wrong address.
+TEST(FencePostgresConnect, EndsAtItsDeadlineAndNamesHostAndPort) {
+  const raw_server silent(stay_silent);
+  const raw_server slow(trickle(std::string("E\x7f\xff\xff\xff", 5)));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto show = [](const raw_server& at) {
+    const std::string url = "postgres://ann@" + at.node() + "/shop?sslmode=disable";
+    return std::make_unique<process>(
+        std::vector<std::string>{CREMONE_TOOL, "fence", "show", "--url", url, "x"});
+  };
+  const auto first = show(silent);
+  const auto second = show(slow);
+  for (const auto& [at, tool] : {std::pair(&silent, first.get()), std::pair(&slow, second.get())}) {
+    const auto end = tool->wait();
+    EXPECT_EQ(end.code, 69) << end.err;
+    const std::string port = at->node().substr(at->node().find(':') + 1);
+    EXPECT_THAT(end.err, AllOf(HasSubstr("127.0.0.1"), HasSubstr("port " + port)));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(9))
+      << "5 s, and no second attempt";
 }
 
 }  // namespace

@@ -144,6 +144,8 @@ TEST(Secrets, APasswordInAUrlIsFoundWhereverTheUrlStands) {
 TEST(Secrets, AreHiddenInATextAndTheRestOfItIsNot) {
   EXPECT_EQ(without_passwords("at redis://host:6379: no (on @user_script:30) as redis://me:a'b@host"),
             "at redis://host:6379: no (on @user_script:30) as redis://me:***@host");
+  EXPECT_EQ(without_passwords("no file '/:secret@host' and lock 'deploy:prod@eu'"),
+            "no file '/:******@host' and lock 'deploy:prod@eu'");
   EXPECT_EQ(without_passwords(" two  blanks "), " two  blanks ");
   EXPECT_EQ(without_passwords(""), "");
 }

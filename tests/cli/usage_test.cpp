@@ -98,6 +98,23 @@ TEST_F(Tool, APasswordIsNeverEchoed) {
   }
 }
 
+/// The scheme or a slash is missing, or there is one slash too many.
+TEST_F(Tool, MistypedUrlDoesNotPrintItsPassword) {
+  using words = std::vector<std::string>;
+  for (const std::string url :
+       {"/:secret@host", "//ann:secret@host", "redis:/:secret@host", "redis:///:secret@host",
+        "redlock:///:secret@host", "postgres:///ann:secret@host/shop", "mariadb:///ann:secret@host/shop"}) {
+    for (const words& w : {words{"list", "--url", url}, words{"list", url}, words{url}, words{"fence", url},
+                           words{"fence", "init", url}, words{"fence", "show", "--url", url, "x"},
+                           words{"fence", "check", "--token", "4", url}, words{"fence", "write", url}}) {
+      const auto end = cremone(w);
+      EXPECT_EQ((end.out + end.err).find("secret"), std::string::npos) << end.out << end.err;
+    }
+  }
+  const auto end = cremone({"list", "ann:secret@host"});
+  EXPECT_THAT(end.err, HasSubstr("'ann:******@host' is one word too many"));
+}
+
 TEST_F(Tool, APasswordOnTheCommandLineIsHiddenFromPsAndGivenToTheCommand) {
   const auto got = dir.file("got");
   const process p(cremone_words({"run", "--url=" + url(), "x", "--", "sh", "-c",

@@ -192,6 +192,27 @@ TEST_F(FenceRedisCut, AfterNoscriptIsInDoubtOnlyForTheSecondQuestion) {
   EXPECT_EQ(server.ask({"GET", "k"}).shown(), "old");
 }
 
+TEST_F(FenceRedisCut, OfALongReplyComesAtItsBound) {
+  const std::string longest = "$" + std::to_string(redis_largest_reply - 100) + "\r\n" +
+                              std::string(redis_largest_reply - 100, 'x') + "\r\n";
+  const std::string longer = "$2000000000\r\n" + std::string(2 * redis_largest_reply, 'x');
+  const auto answers = [&](const std::string& what) {
+    proxy.follow([&what](direction way, std::uint64_t, const test::resp&) {
+      return way == direction::to_client ? passage{.instead = what} : passage{};
+    });
+  };
+  answers(longest);
+  const auto read = through.run("prices", fence_token(57), "return 1", {}, {});
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(std::get<std::string>(read->value).size(), redis_largest_reply - 100);
+  answers(longer);
+  expect_failed(through.run("prices", fence_token(57), "return 1", {}, {}), errc::outcome_unknown, "8 MiB");
+  EXPECT_LT(line->reader->len, redis_largest_reply + 65536) << "it stopped reading";
+  expect_failed(through.check("prices", fence_token(57)), errc::unreachable, "redisReconnect");
+  ASSERT_EQ(redisReconnect(line.get()), REDIS_OK);
+  expect_failed(through.highest("prices"), errc::unreachable, "8 MiB");
+}
+
 TEST_F(FenceRedisCut, IsNotWhatAnAnswerIsThatMakesNoSense) {
   for (const std::string odd : {":1\r\n", "*0\r\n", "$-1\r\n", "+FINE\r\n"}) {
     proxy.follow([&](direction way, std::uint64_t, const test::resp&) {

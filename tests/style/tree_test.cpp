@@ -137,9 +137,9 @@ TEST(TreeRules, OnlyAFewFilesOfTheSimulatorKnowLua) {
 }
 
 TEST(TreeRules, ABackendMayNotIncludeAnotherBackend) {
-  EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/redis/resp.hpp\""), kept);
+  EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/redis/session.hpp\""), kept);
   EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/memory/memory.hpp\""), direction);
-  EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/redis2/resp.hpp\""), direction);
+  EXPECT_EQ(broken_by_include("src/backends/redis/redis.cpp", "\"backends/redis2/session.hpp\""), direction);
 }
 
 TEST(TreeRules, OpenMayNameEverybody) {

@@ -28,6 +28,7 @@ class mariadb_server {
   ~mariadb_server() = default;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
+  [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
   /// What it has printed, for messages.
   [[nodiscard]] std::string log() const { return process_.log(); }
 

@@ -2,7 +2,7 @@
 //
 // Checks the protocol's form: commands as bytes, replies out of bytes in pieces of any size, and that what is no reply
 // is found out without trusting a length in it.
-#include "backends/redis/resp.hpp"
+#include "base/resp.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -70,6 +70,13 @@ TEST(Url, HasItsSchemeInLowerCase) {
   EXPECT_EQ(parsed("x1.y-z://h").scheme, "x1.y-z");
 }
 
+TEST(Url, PathWithAtSignIsNotRepeated) {
+  for (const std::string text : {"/:secret@host", "//ann:secret@host/0", "/srv/ann:secret@host"}) {
+    EXPECT_EQ(complaint(text).find("secret"), std::string::npos) << complaint(text);
+  }
+  EXPECT_THAT(complaint("/srv/locks.db"), HasSubstr("sqlite:///srv/locks.db"));
+}
+
 TEST(Url, IsPercentDecodedInUserPasswordPathAndOptions) {
   const url u = parsed("redis://b%6fb:p%40ss%3A%2f%3F%25@h/a%20b?k%3d=v%26w");
   EXPECT_EQ(u.user, "bob");

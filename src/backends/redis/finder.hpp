@@ -5,9 +5,9 @@
 // there is a master in truth is for the session to see, which then says so here.
 #pragma once
 
-#include "backends/redis/resp.hpp"
 #include "backends/redis/settings.hpp"
 #include "base/env.hpp"
+#include "base/resp.hpp"
 #include "base/transport.hpp"
 
 #include <cremone/callback.hpp>

@@ -87,7 +87,10 @@ result<url> server_in(const std::string& line, const url& u, const std::string& 
 }
 
 result<std::vector<listed>> listed_in_a_file(const url& u) {
-  const std::string where = "the list of servers " + printable(u.path);
+  // With an '@' the path may be a password and a host behind one slash too many.
+  const std::string where =
+      "the list of servers " +
+      (u.path.find('@') == std::string::npos ? printable(u.path) : "that the URL's path names");
   if (!u.user.empty() || !u.password.empty()) {
     return bad("redlock:// with a file takes users and passwords from the lines of that file");
   }

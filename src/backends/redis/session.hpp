@@ -6,11 +6,11 @@
 #pragma once
 
 #include "backends/redis/finder.hpp"
-#include "backends/redis/resp.hpp"
 #include "backends/redis/settings.hpp"
 #include "backends/redis/whereabouts.hpp"
 #include "base/backoff.hpp"
 #include "base/env.hpp"
+#include "base/resp.hpp"
 #include "base/transport.hpp"
 
 #include <cremone/result.hpp>

@@ -2,7 +2,7 @@
 //
 // OpenSSL between two buffers in memory. Its own I/O is not used: a write to a socket by OpenSSL raises SIGPIPE where
 // the peer is gone, and only buffers let any thread send while another one reads.
-#include "engine/tls_session.hpp"
+#include "base/tls_session.hpp"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/addresses.hpp"
+#include "base/addresses.hpp"
 
 #include "base/signals.hpp"
 

@@ -55,6 +55,12 @@ class reply_reader {
 
   explicit reply_reader(beginning b = beginning::shown);
 
+  /// From now on no error shows what the stream began with: a password is sent next.
+  void hide_beginning() noexcept {
+    show_ = beginning::hidden;
+    beginning_.clear();
+  }
+
   void feed(std::string_view bytes);
 
   /// The next whole reply; empty when there is none yet. *protocol_error* when the bytes are no replies, and from

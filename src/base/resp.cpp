@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/resp.hpp"
+#include "base/resp.hpp"
 
 #include "base/check.hpp"
 #include "base/text.hpp"
