@@ -14,15 +14,22 @@
 
 namespace cremone {
 
+/// May a backend send requests of their own for the sake of an event?
+enum class probing : bool { off, on };
+
 /// Threads: all members from any thread; the user is told on the env's thread for user code.
 class event_hub {
  public:
-  event_hub(std::shared_ptr<env> e, callback<void(const store_event&)> user)
+  event_hub(std::shared_ptr<env> e, callback<void(const store_event&)> user, probing p = probing::on)
       : env_(std::move(e)),
-        user_(user ? std::make_shared<callback<void(const store_event&)>>(std::move(user)) : nullptr) {}
+        user_(user ? std::make_shared<callback<void(const store_event&)>>(std::move(user)) : nullptr),
+        probing_(p) {}
 
   /// Nobody listens.
   event_hub() = default;
+
+  /// Is it worth a request to find out something that only an event tells?
+  [[nodiscard]] bool probes() const noexcept { return user_ != nullptr && probing_ == probing::on; }
 
   void tell(event_kind what, std::string message) const {
     if (!user_) {
@@ -35,6 +42,7 @@ class event_hub {
  private:
   std::shared_ptr<env> env_;
   std::shared_ptr<callback<void(const store_event&)>> user_;
+  probing probing_ = probing::off;
 };
 
 }  // namespace cremone

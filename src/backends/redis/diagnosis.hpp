@@ -30,6 +30,7 @@ struct purpose {
   std::chrono::milliseconds max_ttl{60'000};
   std::chrono::milliseconds ttl{30'000};  ///< of the leases that are to be kept alive
   std::size_t voters = 1;                 ///< how many servers vote on each lock, this one among them
+  bool sentinel = false;                  ///< sentinels may promote a replica in its place
 };
 
 [[nodiscard]] purpose purpose_of(const node_settings& to);
@@ -66,6 +67,17 @@ struct evidence {
 /// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,
 /// latency, rights; identity, if it votes twice; and quarantine, if that is known.
 [[nodiscard]] std::vector<finding> diagnose(const purpose& p, const evidence& seen);
+
+/// Names in use in the layout `record`, at whose plain name another program keeps what looks like a lock.
+struct names_in_both {
+  std::size_t looked_at = 0;
+  bool denied = false;              ///< the ACL does not let us look
+  std::vector<std::string> both{};  ///< as they are, unprintable characters and all
+  std::string first{};              ///< what is to be said about one of them
+};
+
+/// The finding `layout`, of `record` only.
+[[nodiscard]] finding judge_layout(const purpose& p, const names_in_both& seen);
 
 /// Why locks must not be kept there at all, if so, *misconfigured*: a cluster or a Sentinel, a replica, eviction of any key,
 /// a version that is too old for the layout. What the server does not tell refuses nothing.

@@ -9,6 +9,7 @@
 #include "backends/redis/answers.hpp"
 #include "backends/redis/clock_watch.hpp"
 #include "backends/redis/fitness.hpp"
+#include "backends/redis/foreign.hpp"
 #include "backends/redis/node.hpp"
 #include "backends/redis/notices.hpp"
 #include "backends/redis/wakes.hpp"
@@ -62,6 +63,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
  private:
   struct renewing;
   struct listing;
+  struct layout_check;
 
   /// The keys of one lock.
   struct lock_keys {
@@ -97,6 +99,8 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] answer judge_admission(instant sent, outcome&& o);
   [[nodiscard]] result<quarantine_state> state_in(std::string_view marker) const;
 
+  void scan_names(const std::string& cursor, std::string_view count,
+                  callback<void(result<std::pair<std::string, std::vector<lock_name>>>)> reply);
   void scan(const std::string& cursor, std::string_view count,
             callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply);
   void scan_on(const std::shared_ptr<listing>& l);
@@ -104,6 +108,11 @@ class record_backend final : public backend, public std::enable_shared_from_this
             callback<void(result<std::vector<lock_record>>)> reply);
   [[nodiscard]] result<std::vector<lock_record>> locks_in(const std::vector<lock_name>& names,
                                                           const reply& r) const;
+
+  // Are names in use that another program locks too?
+  void check_layout(instant give_up, callback<void(finding)> reply);
+  void gather_names(const std::shared_ptr<layout_check>& c, const std::string& cursor);
+  void look_for_others(const std::shared_ptr<layout_check>& c);
 
   [[nodiscard]] node_vote vote_on(const lock_record& lock, const reply& r, wall_time before) const;
 
@@ -117,6 +126,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   const std::shared_ptr<notices> notices_;  // of releases, where several vote and there is no queue
   const std::shared_ptr<const event_hub> events_;
   const std::shared_ptr<fitness> fitness_;
+  const std::shared_ptr<foreign_locks> foreign_;
   const std::string boot_;
   const std::string locks_;       // what the keys of all locks begin with
   const std::string settings_;    // what all who use the prefix must agree on

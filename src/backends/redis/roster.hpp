@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which servers a client's nodes really speak to. Two names of one server would give it two votes; that is found out by the run
-// ids, before the second of them is counted.
+// ids, before the second of them is counted. And what only the first node that finds it out tells the user.
 #pragma once
 
 #include <cremone/result.hpp>
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ class roster {
   /// By what other name the node of this number is listed, if it is.
   [[nodiscard]] std::optional<std::string> twin_of(std::size_t number);
 
+  /// True for the first node that asks about this lock. Bounded by those who ask: foreign_locks::most_names.
+  [[nodiscard]] bool tells_first(const std::string& lock) {
+    const std::lock_guard guard(mutex_);
+    return told_.insert(lock).second;
+  }
+
  private:
   struct seat {
     std::string server;
@@ -35,6 +42,7 @@ class roster {
   };
   std::mutex mutex_;
   std::vector<seat> seats_;
+  std::set<std::string> told_;
 };
 
 }  // namespace cremone::redis

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two layouts, one name: neither excludes the other, and a client that listens is told so with its first acquire, once,
+// whatever the other program is; where it may not look, it gets its lock all the same.
+#include "live/redis_fixture.hpp"
+#include "support/program.hpp"
+#include "support/redlock_servers.hpp"
+#include "support/temp_directory.hpp"
+
+#include <stdlib.h>
+
+#include <mutex>
+
+namespace cremone::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string record = "&layout=record&prefix=t&max_ttl=2s";
+
+class RedisTwoLayouts : public RedisServer {
+ protected:
+  RedisTwoLayouts() { ::setenv("CREMONE_STATE_DIR", state_.path().c_str(), 1); }
+  ~RedisTwoLayouts() override { ::unsetenv("CREMONE_STATE_DIR"); }
+
+  /// Notes the foreign locks that it is told of.
+  [[nodiscard]] client listening(const std::string& url) {
+    open_options options;
+    options.on_event = [this](const store_event& e) {
+      if (e.what == event_kind::foreign_lock) {
+        const std::lock_guard lock(mutex_);
+        told_.push_back(e.message);
+      }
+    };
+    return cremone::open(url, std::move(options)).value();
+  }
+  [[nodiscard]] client listening() {
+    client made = listening(server_.url(0, record));
+    EXPECT_TRUE(made.end_quarantine());
+    return made;
+  }
+
+  [[nodiscard]] std::vector<std::string> told() {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+  void expect_told_once() {
+    EXPECT_TRUE(wait_for([&] { return !told().empty(); })) << "nobody says that the lock excludes nobody";
+  }
+
+  static void take_and_release(client& by, const std::string& name) {
+    EXPECT_TRUE(taken(by, name, {.ttl = 2s, .wait = generous}).release());
+  }
+
+  /// How often a command was carried out or rejected: "calls" or "rejected_calls".
+  [[nodiscard]] int calls(const std::string& command, const std::string& how = "calls") const {
+    const std::string all = server_.ask({"INFO", "commandstats"}).text;
+    const auto line = all.find("cmdstat_" + command + ":");
+    if (line == std::string::npos) {
+      return 0;
+    }
+    const auto at = all.find((how == "calls" ? ":" : ",") + how + "=", line);
+    return std::stoi(all.substr(at + how.size() + 2));
+  }
+
+  temp_directory state_;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(RedisTwoLayouts, FirstAcquireTellsOfRedisPyLock) {
+  // Debian's, for which the package with redis-py is; not whatever comes first in the path.
+  program other({"/usr/bin/python3", CREMONE_TEST_PY_WORKER, std::to_string(server_.port()), "talk", "lock"});
+  ASSERT_EQ(other.hear(), "ready") << "python3-redis must be installed (./dev setup)";
+  ASSERT_EQ(other.ask("try"), "held");
+  client mine = listening();
+  const lease held = taken(mine, "lock", {.ttl = 2s, .wait = generous});
+  EXPECT_TRUE(held.held()) << "a warning keeps nobody from the lock";
+  expect_told_once();
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr(server_.node()), HasSubstr("'lock'"),
+                                        HasSubstr("layout=classic"))));
+  const auto seen = mine.inspect("lock");
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_THAT(seen->foreign_lock, HasSubstr("layout=classic"));
+  EXPECT_EQ(other.ask("release"), "released") << "it was held by both";
+  EXPECT_THAT(mine.inspect("lock").value().foreign_lock, IsEmpty());
+}
+
+TEST_F(RedisTwoLayouts, LocksOfOtherProgramsAreTold) {
+  client classic = opened(server_.url());
+  const lease other = taken(classic, "classic", {.wait = generous});
+  (void)server_.ask({"SET", "redsync", "x7/abcdefghijklmnopqrA==", "PX", "60000"});
+  (void)server_.ask({"SET", "no-timeout", "0123456789abcdef0123456789abcdef"});
+  (void)server_.ask({"HSET", "redisson", "285475da-9152-4c83-822a-67ee2f116a79:52", "1"});
+  client mine = listening();
+  for (const std::string name : {"classic", "redsync", "no-timeout", "redisson"}) {
+    take_and_release(mine, name);
+  }
+  EXPECT_TRUE(wait_for([&] { return told().size() == 4; }));
+}
+
+TEST_F(RedisTwoLayouts, KeysThatAreNoLocksAreNotTold) {
+  (void)server_.ask({"SET", "page", std::string(600, 'x'), "PX", "60000"});
+  (void)server_.ask({"SET", "counter", "42"});
+  (void)server_.ask({"HSET", "user", "name", "ann"});
+  (void)server_.ask({"RPUSH", "jobs", "1"});
+  client mine = listening();
+  for (const std::string name : {"page", "counter", "user", "jobs", "nothing"}) {
+    take_and_release(mine, name);
+    EXPECT_THAT(mine.inspect(name).value().foreign_lock, IsEmpty());  // and what was asked before is answered
+  }
+  mine.close();
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(RedisTwoLayouts, LaterAcquiresAskNothingMore) {
+  client mine = listening();
+  for (int i = 0; i < 5; ++i) {
+    take_and_release(mine, "lock");
+  }
+  EXPECT_TRUE(wait_for([&] { return calls("type") == 1; })) << calls("type");
+  client deaf = opened(server_.url(0, record));
+  take_and_release(deaf, "lock");
+  take_and_release(mine, "lock");  // had there been a question, it would be answered by now
+  EXPECT_EQ(calls("type"), 1) << "somebody asks who is told nothing";
+}
+
+TEST_F(RedisTwoLayouts, UserOfFewRightsGetsLocksAndAsksOnce) {
+  ASSERT_EQ(
+      server_.ask({"ACL", "SETUSER", "ann", "reset", "on", ">" + secret, "~t:*", "&t:*", "+@all"}).shown(),
+      "OK");
+  (void)server_.ask({"SET", "lock", "0123456789abcdef0123456789abcdef", "PX", "60000"});
+  client mine = listening(server_.url_as("ann:" + secret, 0, record));
+  EXPECT_TRUE(mine.end_quarantine());
+  take_and_release(mine, "lock");
+  EXPECT_TRUE(wait_for([&] { return calls("type", "rejected_calls") == 1; }));
+  EXPECT_TRUE(mine.inspect("lock")) << "who cannot tell says nothing";
+  EXPECT_EQ(calls("type", "rejected_calls"), 2) << "that is one who wants to know";
+  for (const std::string name : {"a", "b", "c"}) {
+    take_and_release(mine, name);
+  }
+  mine.close();
+  EXPECT_EQ(calls("type", "rejected_calls"), 2);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(RedisTwoLayouts, ClassicClientIsToldOfRecordHold) {
+  client theirs = opened(server_.url(0, record));
+  EXPECT_TRUE(theirs.end_quarantine());
+  lease other = taken(theirs, "lock", {.ttl = 2s, .wait = generous});
+  client mine = listening(server_.url(0, "&prefix=t"));
+  take_and_release(mine, "lock");
+  expect_told_once();
+  EXPECT_THAT(told(), ElementsAre(HasSubstr("layout=record")));
+  EXPECT_THAT(mine.inspect("lock").value().foreign_lock, HasSubstr("layout=record"));
+  EXPECT_TRUE(other.release());
+  EXPECT_THAT(mine.inspect("lock").value().foreign_lock, IsEmpty())
+      << "a record of a free lock excludes nobody";
+}
+
+TEST_F(RedisTwoLayouts, OneOfSeveralServersIsEnoughAndOneTells) {
+  redlock_servers servers(3);
+  const std::string url = servers.url("layout=record&prefix=t&max_ttl=2s");
+  client mine = listening(url);
+  EXPECT_TRUE(mine.end_quarantine());
+  (void)servers[2].ask({"SET", "one", "0123456789abcdef0123456789abcdef", "PX", "60000"});
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    (void)servers[i].ask({"SET", "all", "0123456789abcdef0123456789abcdef", "PX", "60000"});
+  }
+  take_and_release(mine, "one");
+  EXPECT_TRUE(wait_for([&] { return told().size() == 1; }));
+  EXPECT_THAT(mine.inspect("one").value().foreign_lock, HasSubstr(servers[2].node()));
+  take_and_release(mine, "all");
+  EXPECT_THAT(mine.inspect("all").value().foreign_lock, HasSubstr("'all'"));
+  EXPECT_TRUE(wait_for([&] { return told().size() >= 2; }));
+  mine.close();
+  EXPECT_THAT(told(), SizeIs(2));
+}
+
+}  // namespace
+
+}  // namespace cremone::test
