@@ -14,7 +14,7 @@
 
 namespace cremone {
 
-/// May a backend send requests of their own for the sake of an event?
+/// May a backend send commands whose only purpose is an event?
 enum class probing : bool { off, on };
 
 /// Threads: all members from any thread; the user is told on the env's thread for user code.
@@ -28,7 +28,7 @@ class event_hub {
   /// Nobody listens.
   event_hub() = default;
 
-  /// Is it worth a request to find out something that only an event tells?
+  /// True if a command whose only purpose is an event is worth sending: the user has a handler.
   [[nodiscard]] bool probes() const noexcept { return user_ != nullptr && probing_ == probing::on; }
 
   void tell(event_kind what, std::string message) const {

@@ -107,7 +107,7 @@ TEST_F(RedisDoctor, CallsAReplicaBad) {
   EXPECT_EQ(its_master.code, 1);
   const std::string record = master.url(0, "&layout=record");
   EXPECT_EQ(at(record).about("replicas")["verdict"], "bad");
-  EXPECT_EQ(cremone({"who", "--url", record, "x"}).code, 1) << "only doctor minds";
+  EXPECT_EQ(cremone({"who", "--url", record, "x"}).code, 1) << "other commands still work";
 
   EXPECT_EQ(master.ask({"CONFIG", "SET", "min-replicas-to-write", "1"}).shown(), "OK");
   EXPECT_EQ(at(record).about("replicas")["verdict"], "good");
@@ -125,7 +125,7 @@ TEST_F(RedisDoctor, UnprotectedMasterIsBadToUserWithoutConfigRights) {
   const std::string url = master.url_as("ann:" + secret, 0, "&layout=record");
   EXPECT_EQ(at(url).about("replicas")["verdict"], "bad");
   EXPECT_EQ(master.ask({"CONFIG", "SET", "min-replicas-to-write", "1"}).shown(), "OK");
-  EXPECT_EQ(at(url).about("replicas")["verdict"], "untold") << "INFO does not tell the number";
+  EXPECT_EQ(at(url).about("replicas")["verdict"], "untold") << "INFO does not show the number";
 }
 
 TEST_F(RedisDoctor, CallsAServerBadThatWaitsForReplicas) {

@@ -54,7 +54,7 @@ TEST_F(RedisRecordTool, RunWithoutATtlTakesWhatThePrefixAllows) {
 TEST_F(RedisRecordTool, EachCommandWarnsOfAnotherProgramsLock) {
   (void)server_.ask({"SET", "x", "0123456789abcdef0123456789abcdef", "PX", "60000"});
   const auto free = cremone({"who", "x"});
-  EXPECT_EQ(free.code, 1) << "nobody holds it in this layout";
+  EXPECT_EQ(free.code, 1) << "the lock is free in this layout";
   const auto warning = AllOf(HasSubstr("cremone: warning: " + server_.node() + ": the key 'x'"),
                              HasSubstr("use layout=classic"));
   EXPECT_THAT(free.err, warning);
@@ -72,7 +72,8 @@ TEST_F(RedisRecordTool, EachCommandWarnsOfAnotherProgramsLock) {
   (void)server_.ask({"DEL", "x"});
   EXPECT_TRUE(who("x")["foreign_lock"].is_null());
   EXPECT_EQ(cremone({"who", "x"}).err, "");
-  EXPECT_THAT(cremone({"doctor"}).out, HasSubstr("good\tlayout\trecord\tnames in use: 1; none"));
+  EXPECT_THAT(cremone({"doctor"}).out,
+              HasSubstr("good\tlayout\trecord\tnames in use that were checked: 1; none"));
 }
 
 TEST_F(RedisRecordTool, WhoTellsTheTokenAndWhoWaits) {

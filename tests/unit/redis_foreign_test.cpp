@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks what looks like another program's lock, which looks are sent to the server and when, and what `doctor` makes of
-// them. On virtual time, with the test as the server.
+// Checks which keys look like another program's lock, which commands are sent and when, and the finding of `doctor`.
+// Runs on virtual time; the test plays the server.
 #include "backends/redis/foreign.hpp"
 
 #include "backends/redis/diagnosis.hpp"
@@ -38,10 +38,10 @@ TEST(RedisLockLike, StringThatExpiresIsALock) {
   EXPECT_EQ(lock_like(text("1", 9800ms)), "a string that expires in 9.8 s");
   EXPECT_NE(lock_like(text(std::string(longest_value, 'x'), 1s)), "");
   EXPECT_EQ(lock_like(text(std::string(longest_value + 1, 'x'), 1s)), "") << "too long for an owner's id";
-  EXPECT_EQ(lock_like(text("", 1s)), "") << "it has expired while we looked";
+  EXPECT_EQ(lock_like(text("", 1s)), "") << "the key expired between the commands";
 }
 
-TEST(RedisLockLike, StringThatStaysIsALockOnlyIfItsValueSaysSo) {
+TEST(RedisLockLike, StringWithoutExpiryIsALockByItsValue) {
   EXPECT_THAT(lock_like(text(hex_id)), HasSubstr("random id"));
   EXPECT_THAT(lock_like(text(uuid)), HasSubstr("random id"));
   EXPECT_THAT(lock_like(text(encode_value(owner_id(), {.host = "h", .pid = 1}))),
@@ -52,7 +52,7 @@ TEST(RedisLockLike, StringThatStaysIsALockOnlyIfItsValueSaysSo) {
   }
 }
 
-TEST(RedisLockLike, HashIsALockOnlyAsRedissonKeepsIt) {
+TEST(RedisLockLike, HashIsALockOnlyInRedissonForm) {
   EXPECT_THAT(lock_like(hash({uuid + ":52"})), HasSubstr("Redisson"));
   for (const auto& fields : std::vector<std::vector<std::string>>{
            {}, {uuid + ":52", "more"}, {uuid}, {uuid + ":"}, {uuid + ":x"}, {"name"}, {hex_id + ":52"}}) {
@@ -73,8 +73,8 @@ class RedisForeignLocks : public ::testing::Test {
     node_->start();
     env_->run_all();
     wire().let_open();
-    wire().say("+PONG\r\n");    // the greeting
-    wire().say("-NOPERM\r\n");  // what the node asks about each new server
+    wire().say("+PONG\r\n");    // reply to the greeting
+    wire().say("-NOPERM\r\n");  // reply to INFO, which the node sends to each new server
     (void)wire().take_sent();
     events_ = std::make_shared<const event_hub>(env_, [this](const store_event& e) {
       EXPECT_EQ(e.what, event_kind::foreign_lock);
@@ -89,7 +89,7 @@ class RedisForeignLocks : public ::testing::Test {
 
   [[nodiscard]] test::scripted_connection& wire() { return *net_->opened().back(); }
 
-  /// What an acquire of this name makes it send.
+  /// Returns the commands that an acquire of this name causes.
   std::string acquire(const std::string& name) {
     if (const auto probe = locks_->first_time(name)) {
       locks_->look_and_tell(*probe);
@@ -97,7 +97,7 @@ class RedisForeignLocks : public ::testing::Test {
     env_->run_all();
     return wire().take_sent();
   }
-  /// What it sends when it hears this.
+  /// Replies, and returns the commands that follow.
   std::string answer(const std::string& reply) {
     wire().say(reply);
     env_->run_all();
@@ -113,7 +113,7 @@ class RedisForeignLocks : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST_F(RedisForeignLocks, LooksOnceAndReadsOnlyWhatIsThere) {
+TEST_F(RedisForeignLocks, LooksOncePerNameAndReadsOnlyExistingKeys) {
   EXPECT_THAT(acquire("x"), HasSubstr("TYPE"));
   EXPECT_EQ(answer("+none\r\n"), "");
   EXPECT_EQ(acquire("x"), "");
@@ -124,7 +124,7 @@ TEST_F(RedisForeignLocks, LooksOnceAndReadsOnlyWhatIsThere) {
                                        Not(HasSubstr("ann")))));
 }
 
-TEST_F(RedisForeignLocks, DeniedLookIsTheLast) {
+TEST_F(RedisForeignLocks, DeniedLookIsNotRepeated) {
   EXPECT_THAT(acquire("x"), HasSubstr("TYPE"));
   EXPECT_EQ(answer("-NOPERM this user has no permissions to run the 'type' command\r\n"), "");
   EXPECT_EQ(acquire("y"), "");
@@ -145,7 +145,7 @@ TEST_F(RedisForeignLocks, NamesBeyondTheCapAreNotLookedAt) {
   EXPECT_EQ(acquire("one more"), "");
 }
 
-TEST_F(RedisForeignLocks, OwnKeysAreNoLocksOfOthers) {
+TEST_F(RedisForeignLocks, KeysUnderOwnPrefixAreNotForeign) {
   EXPECT_THAT(acquire("cremone:lock:x"), HasSubstr("TYPE"));
   EXPECT_EQ(answer("+string\r\n"), "");
 }
@@ -158,22 +158,22 @@ TEST_F(RedisForeignLocks, WithoutAListenerNothingIsSent) {
   EXPECT_EQ(acquire("x"), "");
 }
 
-TEST(RedisLayoutFinding, NamesWhatIsLockedTwice) {
+TEST(RedisLayoutFinding, NamesTheSharedLocks) {
   purpose p;
   p.node = "db:6379";
   p.user = "locks";
   EXPECT_EQ(judge_layout(p, {}).verdict, verdict::good);
-  EXPECT_THAT(judge_layout(p, {.looked_at = 7}).reason, HasSubstr("names in use: 7;"));
+  EXPECT_THAT(judge_layout(p, {.names = 7}).reason, HasSubstr("checked: 7;"));
   const finding hidden = judge_layout(p, {.denied = true});
   EXPECT_EQ(hidden.verdict, verdict::untold);
   EXPECT_THAT(hidden.reason, HasSubstr("ACL SETUSER locks +type"));
-  const finding both =
-      judge_layout(p, {.looked_at = 7, .both = {"a", "b\x1b", "c", "d"}, .first = "the sentence"});
-  EXPECT_EQ(both.subject, "layout");
-  EXPECT_EQ(both.node, "db:6379");
-  EXPECT_EQ(both.verdict, verdict::warning);
-  EXPECT_THAT(both.value, AllOf(HasSubstr("'a', 'b\\x1b', 'c' and 1 more"), Not(HasSubstr("\x1b"))));
-  EXPECT_EQ(both.reason, "the sentence");
+  const finding shared =
+      judge_layout(p, {.names = 7, .shared = {"a", "b\x1b", "c", "d"}, .example = "the message"});
+  EXPECT_EQ(shared.subject, "layout");
+  EXPECT_EQ(shared.node, "db:6379");
+  EXPECT_EQ(shared.verdict, verdict::warning);
+  EXPECT_THAT(shared.value, AllOf(HasSubstr("'a', 'b\\x1b', 'c' and 1 more"), Not(HasSubstr("\x1b"))));
+  EXPECT_EQ(shared.reason, "the message");
 }
 
 }  // namespace

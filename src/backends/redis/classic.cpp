@@ -35,13 +35,11 @@ classic_backend::classic_backend(std::shared_ptr<env> e, std::shared_ptr<transpo
       notices_(std::make_shared<notices>(e, net, to, node_->place())),
       events_(std::move(events)),
       fence_(to.prefix + ":classic:fence"),
-      fitness_(std::make_shared<fitness>(node_, events_)),
-      foreign_(std::make_shared<foreign_locks>(node_, events_)) {}
+      fitness_(std::make_shared<fitness>(node_, events_)) {}
 
 void classic_backend::start(const std::shared_ptr<roster>& all, std::size_t number) {
   if (all) {
     fitness_->join(all, number);
-    foreign_->join(all);
   }
   fitness_->start();
   node_->start();
@@ -73,13 +71,9 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
   const std::string bucket_text = std::to_string(bucket);
   const std::array<std::string_view, 6> arguments = {request.name.str(), fence_, value, ttl,
                                                      bucket_text,        mark};
-  const auto probe = foreign_->first_time(request.name);  // the request is gone with the answer
   node_->run(scripts().grant, arguments, 2, answer_limit(request.ttl), {.owner = number_of(request.owner)},
              [self = shared_from_this(), &request, heard = notices_->heard(bucket), reply = std::move(reply)](
                  outcome o) mutable { reply(self->judge(request, heard, std::move(o))); });
-  if (probe) {
-    foreign_->look_and_tell(*probe);
-  }
 }
 
 /// One of several: the published command, and no token, since each server would count for itself. A script would cost three times as
@@ -87,7 +81,6 @@ void classic_backend::try_acquire(const acquire_request& request, callback<void(
 void classic_backend::vote(const acquire_request& request, std::string_view value, std::string_view ttl,
                            callback<void(acquire_answer)> reply) {
   const std::array<std::string_view, 6> words = {"SET", request.name.str(), value, "NX", "PX", ttl};
-  const auto probe = foreign_->first_time(request.name);
   node_->command(words, answer_limit(request.ttl), {.owner = number_of(request.owner)},
                  [self = shared_from_this(), &request, reply = std::move(reply)](outcome o) mutable {
                    if (auto* f = std::get_if<failure>(&o)) {
@@ -105,9 +98,6 @@ void classic_backend::vote(const acquire_request& request, std::string_view valu
                    }
                    self->say_who(request.name, request.owner, std::move(reply));
                  });
-  if (probe) {
-    foreign_->look_and_tell(*probe);
-  }
 }
 
 void classic_backend::say_who(const lock_name& name, const owner_id& asking,
@@ -268,13 +258,7 @@ void classic_backend::inspect(const lock_name& name, callback<void(result<lock_r
                  seen.last = fence_token();  // each server counts for itself: that is no order
                  seen.votes.push_back(std::move(vote));
                }
-               const lock_name asked = seen.name;
-               self->foreign_->look(
-                   asked, longest_limit,
-                   [seen = std::move(seen), reply = std::move(reply)](foreign_look other) mutable {
-                     seen.foreign_lock = std::move(other.found);
-                     reply(std::move(seen));
-                   });
+               reply(std::move(seen));
              });
 }
 

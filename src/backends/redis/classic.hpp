@@ -6,7 +6,6 @@
 
 #include "backends/redis/answers.hpp"
 #include "backends/redis/fitness.hpp"
-#include "backends/redis/foreign.hpp"
 #include "backends/redis/node.hpp"
 #include "backends/redis/notices.hpp"
 #include "base/events.hpp"
@@ -71,7 +70,6 @@ class classic_backend final : public backend, public std::enable_shared_from_thi
   const std::shared_ptr<const event_hub> events_;
   const std::string fence_;
   const std::shared_ptr<fitness> fitness_;
-  const std::shared_ptr<foreign_locks> foreign_;
 };
 
 /// What stands at a lock's key; the PTTL as Redis tells it, -1 for none.

@@ -230,15 +230,15 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
           "a restart frees every lock that is held; set appendonly yes and appendfsync always"};
 }
 
-/// How many replicas must follow before the server accepts a write. CONFIG GET knows; INFO alone tells when it is none.
+/// How many replicas must follow before the server accepts a write. INFO alone shows only whether it is none.
 std::optional<std::uint64_t> replicas_required(const server_facts& f) {
   const bool off = f.config.min_replicas_max_lag == std::chrono::seconds(0) ||
                    (!f.config.min_replicas_to_write && f.min_replicas_on == false);
   return off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
 }
 
-/// Two masters at once. A client that is cut off together with the old one renews there for as long as it likes, while
-/// the promoted one grants again after its quarantine. That is no matter of the layout.
+/// Two masters at once. A client that is cut off together with the old master renews there without end, while the
+/// promoted master grants again after its quarantine. That breaks both layouts.
 judgement unprotected_failover(std::uint64_t replicas, std::string value) {
   const std::string all =
       replicas == 0 ? "the number of all replicas" : std::to_string(replicas) + " (all replicas)";
@@ -437,31 +437,30 @@ std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
   return all;
 }
 
-finding judge_layout(const purpose& p, const names_in_both& seen) {
-  if (!seen.both.empty()) {
-    constexpr std::size_t shown = 3;
+finding judge_layout(const purpose& p, const layout_evidence& seen) {
+  if (!seen.shared.empty()) {
+    constexpr std::size_t most_shown = 3;
     std::string names;
-    for (std::size_t i = 0; i < std::min(shown, seen.both.size()); ++i) {
-      names += (i == 0 ? "'" : ", '") + printable(seen.both[i]) + "'";
+    std::size_t shown = 0;
+    for (auto name = seen.shared.begin(); name != seen.shared.end() && shown < most_shown; ++name, ++shown) {
+      names += (shown == 0 ? "'" : ", '") + printable(*name) + "'";
     }
-    if (seen.both.size() > shown) {
-      names += " and " + std::to_string(seen.both.size() - shown) + " more";
+    if (seen.shared.size() > shown) {
+      names += " and " + std::to_string(seen.shared.size() - shown) + " more";
     }
-    return as_finding(p, "layout", {verdict::warning, "record; other locks at " + names, seen.first});
+    return as_finding(p, "layout", {verdict::warning, "record; other locks at " + names, seen.example});
   }
   if (seen.denied) {
     return as_finding(p, "layout",
                       {verdict::untold, "record",
-                       "whether another program locks the same names is hidden by the ACL; to be told: ACL "
-                       "SETUSER " +
+                       "the ACL hides whether another program locks the same names; to see it: ACL SETUSER " +
                            acl_user(p.user) + " +type +pttl +getrange +hrandfield %R~*"});
   }
-  return as_finding(
-      p, "layout",
-      {verdict::good, "record",
-       seen.looked_at == 0 ? "no lock is in use, so that no other program's lock has the same name"
-                           : "names in use: " + std::to_string(seen.looked_at) +
-                                 "; none is also the lock of another program"});
+  return as_finding(p, "layout",
+                    {verdict::good, "record",
+                     seen.names == 0 ? "no lock is in use, so no name is shared with another program"
+                                     : "names in use that were checked: " + std::to_string(seen.names) +
+                                           "; none is also another program's lock"});
 }
 
 std::optional<error> fit_for_use(const purpose& p, const server_facts& facts) {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,16 +69,16 @@ struct evidence {
 /// latency, rights; identity, if it votes twice; and quarantine, if that is known.
 [[nodiscard]] std::vector<finding> diagnose(const purpose& p, const evidence& seen);
 
-/// Names in use in the layout `record`, at whose plain name another program keeps what looks like a lock.
-struct names_in_both {
-  std::size_t looked_at = 0;
-  bool denied = false;              ///< the ACL does not let us look
-  std::vector<std::string> both{};  ///< as they are, unprintable characters and all
-  std::string first{};              ///< what is to be said about one of them
+/// What a look at the names in use found, in the layout `record`.
+struct layout_evidence {
+  std::size_t names = 0;           ///< that were checked
+  bool denied = false;             ///< the ACL user may not read keys of other programs
+  std::set<std::string> shared{};  ///< names that are also another program's lock; not yet printable
+  std::string example{};           ///< the message about one of them
 };
 
-/// The finding `layout`, of `record` only.
-[[nodiscard]] finding judge_layout(const purpose& p, const names_in_both& seen);
+/// The finding `layout`, in the layout `record` only.
+[[nodiscard]] finding judge_layout(const purpose& p, const layout_evidence& seen);
 
 /// Why locks must not be kept there at all, if so, *misconfigured*: a cluster or a Sentinel, a replica, eviction of any key,
 /// a version that is too old for the layout. What the server does not tell refuses nothing.

@@ -2,7 +2,6 @@
 #include "backends/redis/foreign.hpp"
 
 #include "backends/redis/limits.hpp"
-#include "backends/redis/record_text.hpp"
 #include "backends/redis/value.hpp"
 #include "base/amounts.hpp"
 #include "base/text.hpp"
@@ -19,9 +18,6 @@ namespace {
 using std::chrono::milliseconds;
 using kind = reply::kind;
 
-/// A record is shorter: names have their own keys, host and label have at most 320 bytes.
-constexpr std::string_view record_end = "4095";
-
 bool is_hex(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
@@ -30,23 +26,12 @@ bool is_hex(std::string_view text) {
 /// 8-4-4-4-12 hex digits.
 bool is_uuid(std::string_view text) {
   constexpr std::size_t size = 36;
-  if (text.size() != size) {
-    return false;
-  }
-  std::string digits;
-  for (std::size_t i = 0; i < size; ++i) {
-    const bool dash_here = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash_here != (text[i] == '-')) {
-      return false;
-    }
-    if (!dash_here) {
-      digits += text[i];
-    }
-  }
-  return is_hex(digits);
+  return text.size() == size && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' &&
+         is_hex(text.substr(0, 8)) && is_hex(text.substr(9, 4)) && is_hex(text.substr(14, 4)) &&
+         is_hex(text.substr(19, 4)) && is_hex(text.substr(24));
 }
 
-/// As programs make them to recognise their own lock: a UUID, or 16 bytes in hex.
+/// The value by which most lock programs recognise their own lock: a UUID, or 16 bytes in hex.
 bool is_random_id(std::string_view text) {
   constexpr std::size_t hex_size = 32;
   return is_uuid(text) || (text.size() == hex_size && is_hex(text));
@@ -104,10 +89,6 @@ void foreign_locks::look_and_tell(const lock_name& name) {
 }
 
 void foreign_locks::look(const lock_name& name, milliseconds limit, answer reply) {
-  const node_settings& to = node_->settings();
-  if (to.layout == layout::classic) {
-    return look_at_record(name, limit, std::move(reply));
-  }
   const std::array<std::string_view, 2> words = {"TYPE", name.str()};
   node_->command(
       words, limit, [self = shared_from_this(), name, limit, reply = std::move(reply)](outcome o) mutable {
@@ -115,7 +96,7 @@ void foreign_locks::look(const lock_name& name, milliseconds limit, answer reply
         if (type == nullptr) {
           return reply(self->unseen(std::get<failure>(o)));
         }
-        const bool own = name.str().starts_with(self->node_->settings().prefix + ":");  // a key of ours
+        const bool own = name.str().starts_with(self->node_->settings().prefix + ":");
         if (!own && type->text == "string") {
           return self->look_at_string(name, limit, std::move(reply));
         }
@@ -126,7 +107,7 @@ void foreign_locks::look(const lock_name& name, milliseconds limit, answer reply
       });
 }
 
-/// The answers come in the order of the questions: the second one has both.
+/// Replies arrive in the order of the commands, so the second reply completes the facts.
 void foreign_locks::look_at_string(const lock_name& name, milliseconds limit, answer reply) {
   static const std::string end = std::to_string(longest_value);
   const auto key = std::make_shared<key_facts>(key_facts{.type = "string"});
@@ -150,7 +131,7 @@ void foreign_locks::look_at_string(const lock_name& name, milliseconds limit, an
 }
 
 void foreign_locks::look_at_hash(const lock_name& name, milliseconds limit, answer reply) {
-  const std::array<std::string_view, 3> words = {"HRANDFIELD", name.str(), "2"};  // two are one too many
+  const std::array<std::string_view, 3> words = {"HRANDFIELD", name.str(), "2"};  // a lock has one field
   node_->command(words, limit,
                  [self = shared_from_this(), name, reply = std::move(reply)](outcome o) mutable {
                    auto* r = std::get_if<redis::reply>(&o);
@@ -165,7 +146,6 @@ void foreign_locks::look_at_hash(const lock_name& name, milliseconds limit, answ
                  });
 }
 
-/// Of a question that failed.
 foreign_look foreign_locks::unseen(const failure& f) {
   denied_ = denied_ || f.lacks.has_value();
   const bool silent = f.why == errc::unreachable || f.why == errc::outcome_unknown;
@@ -181,28 +161,6 @@ foreign_look foreign_locks::judged(const lock_name& name, const key_facts& key) 
                    why +
                    "), and this lock does not exclude it: both can be held at once. To share one lock with "
                    "that program, use layout=classic; else use another name"};
-}
-
-/// The other way round. GETRANGE is what users of `classic` may do anyway.
-void foreign_locks::look_at_record(const lock_name& name, milliseconds limit, answer reply) {
-  const std::string key = node_->settings().prefix + ":lock:" + name.str();
-  const std::array<std::string_view, 4> words = {"GETRANGE", key, "0", record_end};
-  node_->command(
-      words, limit, [self = shared_from_this(), name, reply = std::move(reply)](outcome o) mutable {
-        const auto* r = std::get_if<redis::reply>(&o);
-        if (r == nullptr) {
-          return reply(self->unseen(std::get<failure>(o)));
-        }
-        const auto record = parse_lock(name.str(), r->text);
-        if (!record || record->holders.empty()) {
-          return reply({});
-        }
-        reply({.found = self->node_->server() + ": the lock '" + printable(name.str()) +
-                        "' is also held in cremone's layout=record (prefix '" +
-                        self->node_->settings().prefix +
-                        "'), and this lock does not exclude it: both can be held at once. All programs that "
-                        "share a lock must use one layout"});
-      });
 }
 
 }  // namespace cremone::redis

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locks of the same name in another layout. `record` keeps a lock at `<prefix>:lock:<name>`; redis-py, redsync,
-// node-redlock, Redisson and the layout `classic` keep theirs at the plain name. The two do not exclude each other, and
-// without this check nothing would say so. Decides what looks like a lock, and asks the server; advice only: no grant
-// depends on it.
+// Finds locks of the same name that another program keeps. The layout `record` keeps a lock at `<prefix>:lock:<name>`;
+// redis-py, redsync, node-redlock, Redisson and the layout `classic` use the plain name as key. The two locks do not
+// exclude each other. The check is advice: no grant depends on it.
 #pragma once
 
 #include "backends/redis/node.hpp"
@@ -26,7 +25,7 @@
 
 namespace cremone::redis {
 
-/// What stands at a key, as far as it was read.
+/// The part of a key that was read.
 struct key_facts {
   std::string type;                                       ///< as TYPE names it
   std::optional<std::chrono::milliseconds> expires_in{};  ///< empty: never
@@ -34,36 +33,38 @@ struct key_facts {
   std::vector<std::string> fields{};  ///< of a hash: at most two of them
 };
 
-/// Why this looks like another program's lock, as "a string that expires in 9.8 s"; empty: it does not. Lock-like are:
-/// a string of at most `longest_value` bytes that expires (SET NX PX), that is a value of the layout `classic`, or that
-/// is a random id (redis-py without a timeout); a hash whose one field is `<uuid>:<thread>` (Redisson).
+/// Why the key looks like another program's lock, as "a string that expires in 9.8 s". Empty if it does not.
+/// These look like locks:
+/// - a string of at most `longest_value` bytes that expires (SET NX PX), is a value of the layout `classic`, or is a
+///   random id (redis-py without a timeout);
+/// - a hash whose only field is `<uuid>:<thread>` (Redisson).
 [[nodiscard]] std::string lock_like(const key_facts& key);
 
-/// What one look brought.
+/// The result of one look at a name.
 struct foreign_look {
-  std::string found{};   ///< a sentence that names server and key, and says what to do; empty: nothing
-  bool answered = true;  ///< false: nothing came back from the server
-  bool denied = false;   ///< the ACL does not let us look
+  std::string found{};   ///< a message that names server and key, and says what to do. Empty: no lock found
+  bool answered = true;  ///< false: the server did not reply
+  bool denied = false;   ///< the ACL user may not read the key
 };
 
 /// Threads: all members from any thread; answers come on the executor.
 class foreign_locks : public std::enable_shared_from_this<foreign_locks> {
  public:
-  /// A client that uses more names than this has been warned by then, or its names are made up as it goes along. Bounds
-  /// the memory, and the requests of a client that uses each name once.
+  /// Only the first names of a client are checked. Bounds the memory, and the extra commands of a client that uses each
+  /// name once. A client with more names has usually shared one of the first with the other program.
   static constexpr std::size_t most_names = 1024;
 
   foreign_locks(std::shared_ptr<node> server, std::shared_ptr<const event_hub> events)
       : node_(std::move(server)), events_(std::move(events)) {}
 
-  /// One of several servers: of these only the first that finds something says so. Before the first call.
+  /// For one of several servers: only the first server that finds a lock reports it. Call before all else.
   void join(std::shared_ptr<roster> all) { roster_ = std::move(all); }
 
-  /// Is this the first acquire of this name, and does somebody listen to events? Then the caller sends the acquire and
-  /// calls look_and_tell() with this copy behind it, so that the acquire waits for nothing.
+  /// A copy of the name if this is its first acquire and the client has an event handler. The caller sends the acquire
+  /// first and then calls look_and_tell(), so the acquire never waits for the look.
   [[nodiscard]] std::optional<lock_name> first_time(const lock_name& name);
 
-  /// Looks, and tells what is found as *foreign_lock*. A server whose ACL denies the look is not asked again.
+  /// Looks, and reports a lock as the event *foreign_lock*. After a denial by the ACL first_time() returns no name again.
   void look_and_tell(const lock_name& name);
 
   /// `limit`: for each of at most two round trips.
@@ -72,7 +73,6 @@ class foreign_locks : public std::enable_shared_from_this<foreign_locks> {
  private:
   using answer = callback<void(foreign_look)>;
 
-  void look_at_record(const lock_name& name, std::chrono::milliseconds limit, answer reply);
   void look_at_string(const lock_name& name, std::chrono::milliseconds limit, answer reply);
   void look_at_hash(const lock_name& name, std::chrono::milliseconds limit, answer reply);
   [[nodiscard]] foreign_look unseen(const failure& f);
@@ -80,11 +80,11 @@ class foreign_locks : public std::enable_shared_from_this<foreign_locks> {
 
   const std::shared_ptr<node> node_;
   const std::shared_ptr<const event_hub> events_;
-  std::shared_ptr<roster> roster_;  // null: the only one
+  std::shared_ptr<roster> roster_;  // null: a single server
 
   std::atomic<bool> denied_ = false;
   std::mutex mutex_;
-  std::unordered_set<std::string> looked_;  // at these names
+  std::unordered_set<std::string> looked_;  // the names already checked
 };
 
 }  // namespace cremone::redis

@@ -99,8 +99,6 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] answer judge_admission(instant sent, outcome&& o);
   [[nodiscard]] result<quarantine_state> state_in(std::string_view marker) const;
 
-  void scan_names(const std::string& cursor, std::string_view count,
-                  callback<void(result<std::pair<std::string, std::vector<lock_name>>>)> reply);
   void scan(const std::string& cursor, std::string_view count,
             callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply);
   void scan_on(const std::shared_ptr<listing>& l);
@@ -109,10 +107,9 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] result<std::vector<lock_record>> locks_in(const std::vector<lock_name>& names,
                                                           const reply& r) const;
 
-  // Are names in use that another program locks too?
+  // Does another program keep locks under names that are in use here?
   void check_layout(instant give_up, callback<void(finding)> reply);
-  void gather_names(const std::shared_ptr<layout_check>& c, const std::string& cursor);
-  void look_for_others(const std::shared_ptr<layout_check>& c);
+  void check_layout(const std::shared_ptr<layout_check>& c);
 
   [[nodiscard]] node_vote vote_on(const lock_record& lock, const reply& r, wall_time before) const;
 

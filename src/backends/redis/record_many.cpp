@@ -243,9 +243,9 @@ void record_backend::inspect(const lock_name& name, callback<void(result<lock_re
            return reply(error(errc::protocol_error,
                               "one lock was asked for, and " + std::to_string(r->size()) + " came"));
          }
-         const lock_name whose = r->front().name;
+         const lock_name inspected = r->front().name;
          self->foreign_->look(
-             whose, longest_limit,
+             inspected, longest_limit,
              [lock = std::move(r->front()), reply = std::move(reply)](foreign_look seen) mutable {
                lock.foreign_lock = std::move(seen.found);
                reply(std::move(lock));
@@ -253,10 +253,9 @@ void record_backend::inspect(const lock_name& name, callback<void(result<lock_re
        });
 }
 
-/// One step of a SCAN: where to go on, and the names of the locks that it finds, held or not.
-void record_backend::scan_names(
-    const std::string& cursor, std::string_view count,
-    callback<void(result<std::pair<std::string, std::vector<lock_name>>>)> reply) {
+/// One step of a SCAN, and what is used of the locks that it finds.
+void record_backend::scan(const std::string& cursor, std::string_view count,
+                          callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply) {
   const std::string pattern = as_pattern(locks_);
   const std::array<std::string_view, 8> words = {"SCAN",  cursor, "MATCH", pattern,
                                                  "COUNT", count,  "TYPE",  "string"};
@@ -276,32 +275,19 @@ void record_backend::scan_names(
                        names.emplace_back(key.text.substr(self->locks_.size()));
                      }
                    }
-                   reply(std::pair(std::move(r.items[0].text), std::move(names)));
+                   std::string next = std::move(r.items[0].text);
+                   if (names.empty()) {
+                     return reply(std::pair(std::move(next), std::vector<lock_record>()));
+                   }
+                   self->look(std::move(names), "used",
+                              [next = std::move(next),
+                               reply = std::move(reply)](result<std::vector<lock_record>> found) mutable {
+                                if (!found) {
+                                  return reply(found.error());
+                                }
+                                reply(std::pair(std::move(next), std::move(*found)));
+                              });
                  });
-}
-
-/// The same, with what is used of these locks.
-void record_backend::scan(const std::string& cursor, std::string_view count,
-                          callback<void(result<std::pair<std::string, std::vector<lock_record>>>)> reply) {
-  scan_names(cursor, count,
-             [self = shared_from_this(),
-              reply = std::move(reply)](result<std::pair<std::string, std::vector<lock_name>>> step) mutable {
-               if (!step) {
-                 return reply(step.error());
-               }
-               auto& [next, names] = *step;
-               if (names.empty()) {
-                 return reply(std::pair(std::move(next), std::vector<lock_record>()));
-               }
-               self->look(std::move(names), "used",
-                          [next = std::move(next),
-                           reply = std::move(reply)](result<std::vector<lock_record>> found) mutable {
-                            if (!found) {
-                              return reply(found.error());
-                            }
-                            reply(std::pair(std::move(next), std::move(*found)));
-                          });
-             });
 }
 
 /// One call of list.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which servers a client's nodes really speak to. Two names of one server would give it two votes; that is found out by the run
-// ids, before the second of them is counted. And what only the first node that finds it out tells the user.
+// ids, before the second of them is counted. Also keeps several nodes from
+// reporting one finding twice.
 #pragma once
 
 #include <cremone/result.hpp>
@@ -29,7 +30,7 @@ class roster {
   /// By what other name the node of this number is listed, if it is.
   [[nodiscard]] std::optional<std::string> twin_of(std::size_t number);
 
-  /// True for the first node that asks about this lock. Bounded by those who ask: foreign_locks::most_names.
+  /// True for the first node that reports a finding about this lock. foreign_locks::most_names per node bounds the set.
   [[nodiscard]] bool tells_first(const std::string& lock) {
     const std::lock_guard guard(mutex_);
     return told_.insert(lock).second;
