@@ -191,7 +191,7 @@ result<client> parser::open_store() const {
   }
   open_options options;
   options.on_event = [verbose = verbose_](const store_event& e) {
-    const bool no_exclusion = e.what == event_kind::foreign_lock;  // also for those who did not ask
+    const bool no_exclusion = e.what == event_kind::foreign_lock;  // reported without --verbose too
     if (!verbose && !no_exclusion) {
       return;
     }

@@ -148,8 +148,14 @@ TEST_F(RedisTwoLayouts, UserWithoutReadRightsGetsLocksAndLooksOnce) {
   for (const std::string name : {"a", "b", "c"}) {
     take_and_release(mine, name);
   }
-  mine.close();
   EXPECT_EQ(calls("type", "rejected_calls"), 2);
+  const lease one = taken(mine, "one", {.ttl = 2s, .wait = generous});
+  const lease two = taken(mine, "two", {.ttl = 2s, .wait = generous});
+  const auto findings = mine.examine();
+  ASSERT_TRUE(findings) << findings.error();
+  EXPECT_EQ(findings->back().subject, "layout");
+  EXPECT_EQ(findings->back().verdict, verdict::untold);
+  EXPECT_EQ(calls("type", "rejected_calls"), 3) << "doctor must stop at the first denial";
   EXPECT_THAT(told(), IsEmpty());
 }
 
