@@ -81,7 +81,7 @@ class parser {
   [[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration(const std::string& option) const;
 
   /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose what happens to it is told on standard
-  /// error, a line each.
+  /// error, a line each. Without it only a foreign lock is reported, because the requested lock does not exclude it.
   [[nodiscard]] result<client> open_store() const;
 
  private:

@@ -96,6 +96,7 @@ std::string line(const json& value) {
 
 std::string lock_json(const lock_record& lock, const std::string& store) {
   json value = record_json(lock);
+  value["foreign_lock"] = text_or_null(lock.foreign_lock);
   value["store"] = store;
   return line(value);
 }

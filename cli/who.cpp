@@ -50,6 +50,9 @@ outcome who_command(const arguments& given) {
   if (const auto printed = print(out); !printed) {
     return {.status = report(printed.error())};
   }
+  if (!lock->foreign_lock.empty()) {
+    complain("warning: " + lock->foreign_lock);
+  }
   if (!lock->may_hold.empty()) {
     complain("whether '" + p.name() +
              "' is held cannot be told: too few servers could be asked, or remember");

@@ -99,6 +99,9 @@ struct lock_record {
   /// for them. Empty: it is free.
   std::vector<hold_record> may_hold{};
   fence_token last{};  ///< the highest token ever given out for this name, as far as the store knows
+  /// Not empty: a key in the same server looks like a lock of this name in another layout, or of another program, and
+  /// neither lock excludes the other. One sentence that names the server and the key. Filled by inspect() alone.
+  std::string foreign_lock{};
 };
 
 }  // namespace cremone

@@ -14,15 +14,22 @@
 
 namespace cremone {
 
+/// May a backend send commands whose only purpose is an event?
+enum class probing : bool { off, on };
+
 /// Threads: all members from any thread; the user is told on the env's thread for user code.
 class event_hub {
  public:
-  event_hub(std::shared_ptr<env> e, callback<void(const store_event&)> user)
+  event_hub(std::shared_ptr<env> e, callback<void(const store_event&)> user, probing p = probing::on)
       : env_(std::move(e)),
-        user_(user ? std::make_shared<callback<void(const store_event&)>>(std::move(user)) : nullptr) {}
+        user_(user ? std::make_shared<callback<void(const store_event&)>>(std::move(user)) : nullptr),
+        probing_(p) {}
 
   /// Nobody listens.
   event_hub() = default;
+
+  /// True if a command whose only purpose is an event is worth sending: the user has a handler.
+  [[nodiscard]] bool probes() const noexcept { return user_ != nullptr && probing_ == probing::on; }
 
   void tell(event_kind what, std::string message) const {
     if (!user_) {
@@ -35,6 +42,7 @@ class event_hub {
  private:
   std::shared_ptr<env> env_;
   std::shared_ptr<callback<void(const store_event&)>> user_;
+  probing probing_ = probing::off;
 };
 
 }  // namespace cremone

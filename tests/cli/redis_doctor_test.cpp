@@ -103,7 +103,29 @@ TEST_F(RedisDoctor, CallsAReplicaBad) {
 
   const look its_master = at(master);
   EXPECT_EQ(its_master.about("role")["verdict"], "good");
-  EXPECT_EQ(its_master.about("replicas")["verdict"], "warning");
+  EXPECT_EQ(its_master.about("replicas")["verdict"], "bad") << "a failover could leave two masters";
+  EXPECT_EQ(its_master.code, 1);
+  const std::string record = master.url(0, "&layout=record");
+  EXPECT_EQ(at(record).about("replicas")["verdict"], "bad");
+  EXPECT_EQ(cremone({"who", "--url", record, "x"}).code, 1) << "other commands still work";
+
+  EXPECT_EQ(master.ask({"CONFIG", "SET", "min-replicas-to-write", "1"}).shown(), "OK");
+  EXPECT_EQ(at(record).about("replicas")["verdict"], "good");
+  EXPECT_EQ(at(master).about("replicas")["verdict"], "warning") << "classic loses locks in any failover";
+}
+
+TEST_F(RedisDoctor, UnprotectedMasterIsBadToUserWithoutConfigRights) {
+  const redis_server master({.extra = {"--repl-diskless-sync-delay", "0"}});
+  const redis_server replica({.extra = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
+  EXPECT_EQ(master.ask({"ACL", "SETUSER", "ann", "on", ">" + secret, "~*", "&*", "+@all", "-config"}).shown(),
+            "OK");
+  ASSERT_TRUE(wait_for([&] {
+    return master.ask({"INFO", "replication"}).shown().find("connected_slaves:1") != std::string::npos;
+  }));
+  const std::string url = master.url_as("ann:" + secret, 0, "&layout=record");
+  EXPECT_EQ(at(url).about("replicas")["verdict"], "bad");
+  EXPECT_EQ(master.ask({"CONFIG", "SET", "min-replicas-to-write", "1"}).shown(), "OK");
+  EXPECT_EQ(at(url).about("replicas")["verdict"], "untold") << "INFO does not show the number";
 }
 
 TEST_F(RedisDoctor, CallsAServerBadThatWaitsForReplicas) {

@@ -51,6 +51,31 @@ TEST_F(RedisRecordTool, RunWithoutATtlTakesWhatThePrefixAllows) {
   EXPECT_THAT(end.err, HasSubstr("max_ttl of 5000 ms"));
 }
 
+TEST_F(RedisRecordTool, EachCommandWarnsOfAnotherProgramsLock) {
+  (void)server_.ask({"SET", "x", "0123456789abcdef0123456789abcdef", "PX", "60000"});
+  const auto free = cremone({"who", "x"});
+  EXPECT_EQ(free.code, 1) << "the lock is free in this layout";
+  const auto warning = AllOf(HasSubstr("cremone: warning: " + server_.node() + ": the key 'x'"),
+                             HasSubstr("use layout=classic"));
+  EXPECT_THAT(free.err, warning);
+  holding first(dir, here(), "x");
+  ASSERT_TRUE(first.held());
+  EXPECT_TRUE(wait_for([&] { return first.cremone().err().find("layout=classic") != std::string::npos; }))
+      << first.cremone().err();
+  EXPECT_THAT(first.cremone().err(), warning);
+  EXPECT_THAT(who("x")["foreign_lock"].get<std::string>(), HasSubstr("the key 'x'"));
+  const auto doctor = cremone({"doctor"});
+  EXPECT_EQ(doctor.code, 0) << doctor.out;
+  EXPECT_THAT(doctor.out, AllOf(HasSubstr("warning\tlayout\trecord; other locks at 'x'\t"),
+                                HasSubstr("use layout=classic")));
+
+  (void)server_.ask({"DEL", "x"});
+  EXPECT_TRUE(who("x")["foreign_lock"].is_null());
+  EXPECT_EQ(cremone({"who", "x"}).err, "");
+  EXPECT_THAT(cremone({"doctor"}).out,
+              HasSubstr("good\tlayout\trecord\tnames in use that were checked: 1; none"));
+}
+
 TEST_F(RedisRecordTool, WhoTellsTheTokenAndWhoWaits) {
   holding first(dir, here(), "x", {"--label", "the first"});
   ASSERT_TRUE(first.held());

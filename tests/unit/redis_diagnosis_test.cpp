@@ -118,6 +118,15 @@ change replicas(std::uint64_t there, std::optional<std::uint64_t> wanted, std::c
   };
 }
 
+/// As INFO tells it to a user who may not ask for the configuration.
+change replicas_by_info(std::uint64_t there, bool min_replicas_on) {
+  return [=](evidence& e) {
+    e.facts.connected_replicas = there;
+    e.facts.config = {};
+    e.facts.min_replicas_on = min_replicas_on;
+  };
+}
+
 change fsync(const std::string& how, bool not_on_rewrite = false) {
   return [=](evidence& e) {
     e.facts.config.appendfsync = how;
@@ -216,10 +225,15 @@ const row rows[] = {
     {"NoneAndWanted", "replicas", replicas(0, 1), bad, bad},
     {"FewerThanWanted", "replicas", replicas(1, 2), bad, bad},
     {"WantedButSwitchedOff", "replicas", replicas(0, 1, 0s), good, good},
-    {"NotAllWanted", "replicas", replicas(2, 1), warning, warning},
+    {"NoneWanted", "replicas", replicas(1, 0), bad, bad},
+    {"NotAllWanted", "replicas", replicas(2, 1), bad, bad},
     {"AllWanted", "replicas", replicas(2, 2), good, warning},
-    {"AllWantedButSwitchedOff", "replicas", replicas(2, 2, 0s), warning, warning},
+    {"AllWantedWithinLag", "replicas", replicas(2, 2, 29s), good, warning},
+    {"AllWantedTooLate", "replicas", replicas(2, 2, 30s), warning, warning},
+    {"AllWantedButSwitchedOff", "replicas", replicas(2, 2, 0s), bad, bad},
     {"WantedUnknown", "replicas", replicas(1, std::nullopt), untold, warning},
+    {"NoneWantedByInfoAlone", "replicas", replicas_by_info(1, false), bad, bad},
+    {"SomeWantedByInfoAlone", "replicas", replicas_by_info(1, true), untold, warning},
     {"Unknown", "replicas", forget_all, untold, untold},
 
     {"Near", "clock", clock_at(-400ms, 400ms), good, good},
@@ -260,6 +274,26 @@ TEST(RedisDiagnosis, OfWhatNobodyTellsIsNeverGood) {
       EXPECT_EQ(f.verdict, verdict::untold) << f.subject;
     }
   }
+}
+
+TEST(RedisDiagnosis, UnprotectedFailoverNamesTheSettingThatProtects) {
+  const finding f = look("replicas", layout::record, replicas(2, 0));
+  EXPECT_EQ(f.value, "2, min-replicas-to-write 0");
+  EXPECT_THAT(f.reason,
+              AllOf(HasSubstr("two masters"), HasSubstr("min-replicas-to-write to 2 (all replicas)")));
+  EXPECT_THAT(look("replicas", layout::record, replicas(2, 2, 30s)).reason,
+              AllOf(HasSubstr("32 s more"), HasSubstr("at most 29 s")));
+}
+
+TEST(RedisDiagnosis, SentinelWithoutProtectionIsBadEvenWithoutReplicas) {
+  purpose p = with(layout::record);
+  p.sentinel = true;
+  evidence e = healthy();
+  const auto verdict_on_replicas = [&] { return diagnose(p, e)[6].verdict; };
+  EXPECT_EQ(diagnose(p, e)[6].subject, "replicas");
+  EXPECT_EQ(verdict_on_replicas(), bad) << "the replica may be the one that is cut off";
+  replicas(1, 1)(e);
+  EXPECT_EQ(verdict_on_replicas(), good);
 }
 
 /// INFO and CONFIG are not answered, for this reason.
@@ -433,6 +467,7 @@ TEST(RedisFitness, WarnsOfWhatMayCostLocks) {
   EXPECT_THAT(told(layout::classic, e.facts),
               ElementsAre(HasSubstr("volatile-ttl"), HasSubstr("everysec"), HasSubstr("replicas")));
   EXPECT_THAT(told(layout::classic, {}), IsEmpty()) << "what is not told is no reason to warn";
+  EXPECT_FALSE(fit_for_use(with(layout::record), e.facts)) << "an unprotected failover refuses no client";
 }
 
 TEST(RedisPurpose, IsOfTheSettings) {
@@ -446,6 +481,9 @@ TEST(RedisPurpose, IsOfTheSettings) {
   EXPECT_EQ(p.layout, layout::classic);
   EXPECT_EQ(p.user, "ann");
   EXPECT_EQ(p.ttl, 2s) << "no lease there is longer";
+  EXPECT_FALSE(p.sentinel);
+  to.sentinels.emplace();
+  EXPECT_TRUE(purpose_of(to).sentinel);
 }
 
 TEST(RedisDiagnosis, OfOneOfSeveralKnowsWhereTokensGoOnAndThatNoneVotesTwice) {

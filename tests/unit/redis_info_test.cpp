@@ -65,6 +65,7 @@ TEST(RedisInfo, IsReadAsARealServerWritesIt) {
   EXPECT_EQ(f.uptime, seconds(4711));
   EXPECT_EQ(f.role, server_role::master);
   EXPECT_EQ(f.connected_replicas, 1U);
+  EXPECT_EQ(f.min_replicas_on, false);
   EXPECT_TRUE(f.always_master());
   EXPECT_EQ(f.maxmemory, 3'145'728U);
   EXPECT_EQ(f.used_memory, 916'488U);
@@ -74,6 +75,12 @@ TEST(RedisInfo, IsReadAsARealServerWritesIt) {
   EXPECT_EQ(f.aof_last_write_ok, true);
   EXPECT_EQ(f.rdb_last_save_ok, false);
   EXPECT_EQ(f.forgetting_calls, 4U);
+}
+
+TEST(RedisInfo, TellsWhetherMinReplicasIsOn) {
+  EXPECT_EQ(facts("# Replication\r\nconnected_slaves:2\r\nmin_slaves_good_slaves:1\r\n").min_replicas_on,
+            true);
+  EXPECT_EQ(facts("# Server\r\n").min_replicas_on, std::nullopt) << "INFO without that section says nothing";
 }
 
 TEST(RedisInfo, CountsWhateverCanMakeAServerForgetWhileItIsUp) {

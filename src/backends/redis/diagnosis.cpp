@@ -230,38 +230,72 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
           "a restart frees every lock that is held; set appendonly yes and appendfsync always"};
 }
 
+/// How many replicas must follow before the server accepts a write. INFO alone shows only whether it is none.
+std::optional<std::uint64_t> replicas_required(const server_facts& f) {
+  const bool off = f.config.min_replicas_max_lag == std::chrono::seconds(0) ||
+                   (!f.config.min_replicas_to_write && f.min_replicas_on == false);
+  return off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
+}
+
+/// Two masters at once. A client that is cut off together with the old master renews there without end, while the
+/// promoted master grants again after its quarantine. That breaks both layouts.
+judgement unprotected_failover(std::uint64_t replicas, std::string value) {
+  const std::string all =
+      replicas == 0 ? "the number of all replicas" : std::to_string(replicas) + " (all replicas)";
+  return {
+      verdict::bad, std::move(value),
+      "a failover can leave two masters: if a replica is promoted while this server is only cut off, both "
+      "grant the same lock, for as long as clients reach both. Set min-replicas-to-write to " +
+          all + " and min-replicas-max-lag to 3 on every server"};
+}
+
+/// A master that is cut off may count a replica as present for this long after min-replicas-max-lag: Redis rounds the
+/// age of the last acknowledgement down to seconds, and counts once a second.
+constexpr std::chrono::seconds lag_rounding{2};
+
+/// All replicas must follow. Does the old master stop soon enough for the quarantine of the promoted one?
+judgement judge_lag(const purpose& p, const server_facts& f, std::string value) {
+  const auto lag = f.config.min_replicas_max_lag.value_or(std::chrono::seconds(0));
+  const milliseconds safe = quarantine_length(p.max_ttl) - lag - lag_rounding;
+  if (p.ttl > safe) {
+    return {verdict::warning, value + ", min-replicas-max-lag " + std::to_string(lag.count()),
+            "cut off from its replicas, it accepts writes for up to " + shown_length(lag + lag_rounding) +
+                " more, and a lease from then can outlast the quarantine of the promoted server" +
+                (safe > milliseconds(0) ? ", unless its ttl is at most " + shown_length(safe) : "") +
+                ". Lower min-replicas-max-lag, or raise max_ttl"};
+  }
+  return {verdict::good, std::move(value),
+          "cut off from a replica that is promoted, it stops taking writes in time"};
+}
+
 judgement judge_replicas(const purpose& p, const evidence& seen) {
   const server_facts& f = seen.facts;
   if (!f.connected_replicas) {
     return untold_by_info(p, seen);
   }
   const std::uint64_t there = *f.connected_replicas;
-  const bool switched_off = f.config.min_replicas_max_lag == std::chrono::seconds(0);
-  const auto wanted = switched_off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
+  const auto required = replicas_required(f);
   std::string value = there == 0 ? "none" : std::to_string(there);
-  if (wanted && *wanted > there) {
-    return {verdict::bad, value + ", min-replicas-to-write " + std::to_string(*wanted),
+  if (required && *required > there) {
+    return {verdict::bad, value + ", min-replicas-to-write " + std::to_string(*required),
             "it takes no writes while it has fewer replicas than that"};
   }
-  if (there == 0) {
+  if (there == 0 && !p.sentinel) {
     return {verdict::good, std::move(value),
             "no other server can be put in its place with less than it knows"};
+  }
+  if (required && (*required == 0 || *required < there)) {
+    return unprotected_failover(there, value + ", min-replicas-to-write " + std::to_string(*required));
   }
   if (p.layout == layout::classic) {
     return {verdict::warning, std::move(value),
             "copies come late: a replica that is promoted lacks the last locks, and the next gets them. "
             "min-replicas-to-write makes that rarer and does not prevent it"};
   }
-  if (!wanted) {
+  if (!required) {
     return untold_by_config(p, seen, std::move(value));
   }
-  value += ", min-replicas-to-write " + std::to_string(*wanted);
-  if (*wanted < there) {
-    return {verdict::warning, std::move(value),
-            "if one is promoted while this one is only cut off, both give out locks; min-replicas-to-write " +
-                std::to_string(there) + " stops this one then"};
-  }
-  return {verdict::good, std::move(value), "cut off from a replica that is promoted, it stops taking writes"};
+  return judge_lag(p, f, value + ", min-replicas-to-write " + std::to_string(*required));
 }
 
 judgement judge_clock(const purpose& p, const evidence& seen) {
@@ -383,6 +417,7 @@ purpose purpose_of(const node_settings& to) {
       .node = to.node, .layout = to.layout, .user = to.user, .prefix = to.prefix, .max_ttl = to.max_ttl};
   p.ttl = std::min(p.ttl, p.max_ttl);
   p.voters = to.voters;
+  p.sentinel = to.sentinels.has_value();
   return p;
 }
 
@@ -400,6 +435,32 @@ std::vector<finding> diagnose(const purpose& p, const evidence& seen) {
     all.push_back(as_finding(p, "quarantine", judge_quarantine(*seen.quarantine, seen.perhaps_unused)));
   }
   return all;
+}
+
+finding judge_layout(const purpose& p, const layout_evidence& seen) {
+  if (!seen.shared.empty()) {
+    constexpr std::size_t most_shown = 3;
+    std::string names;
+    std::size_t shown = 0;
+    for (auto name = seen.shared.begin(); name != seen.shared.end() && shown < most_shown; ++name, ++shown) {
+      names += (shown == 0 ? "'" : ", '") + printable(*name) + "'";
+    }
+    if (seen.shared.size() > shown) {
+      names += " and " + std::to_string(seen.shared.size() - shown) + " more";
+    }
+    return as_finding(p, "layout", {verdict::warning, "record; other locks at " + names, seen.example});
+  }
+  if (seen.denied) {
+    return as_finding(p, "layout",
+                      {verdict::untold, "record",
+                       "the ACL hides whether another program locks the same names; to see it: ACL SETUSER " +
+                           acl_user(p.user) + " +type +pttl +getrange +hrandfield %R~*"});
+  }
+  return as_finding(p, "layout",
+                    {verdict::good, "record",
+                     seen.names == 0 ? "no lock is in use, so no name is shared with another program"
+                                     : "names in use that were checked: " + std::to_string(seen.names) +
+                                           "; none is also another program's lock"});
 }
 
 std::optional<error> fit_for_use(const purpose& p, const server_facts& facts) {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct purpose {
   std::chrono::milliseconds max_ttl{60'000};
   std::chrono::milliseconds ttl{30'000};  ///< of the leases that are to be kept alive
   std::size_t voters = 1;                 ///< how many servers vote on each lock, this one among them
+  bool sentinel = false;                  ///< sentinels may promote a replica in its place
 };
 
 [[nodiscard]] purpose purpose_of(const node_settings& to);
@@ -66,6 +68,17 @@ struct evidence {
 /// One finding per subject, always in this order: version, mode, role, eviction, memory, persistence, replicas, clock,
 /// latency, rights; identity, if it votes twice; and quarantine, if that is known.
 [[nodiscard]] std::vector<finding> diagnose(const purpose& p, const evidence& seen);
+
+/// What a look at the names in use found, in the layout `record`.
+struct layout_evidence {
+  std::size_t names = 0;           ///< that were checked
+  bool denied = false;             ///< the ACL user may not read keys of other programs
+  std::set<std::string> shared{};  ///< names that are also another program's lock; not yet printable
+  std::string example{};           ///< the message about one of them
+};
+
+/// The finding `layout`, in the layout `record` only.
+[[nodiscard]] finding judge_layout(const purpose& p, const layout_evidence& seen);
 
 /// Why locks must not be kept there at all, if so, *misconfigured*: a cluster or a Sentinel, a replica, eviction of any key,
 /// a version that is too old for the layout. What the server does not tell refuses nothing.

@@ -43,6 +43,7 @@ record_backend::record_backend(std::shared_ptr<env> e, std::shared_ptr<transport
       notices_(std::make_shared<notices>(e, net, to, node_->place())),
       events_(std::move(events)),
       fitness_(std::make_shared<fitness>(node_, events_)),
+      foreign_(std::make_shared<foreign_locks>(node_, events_)),
       boot_(to.prefix + ":boot"),
       locks_(to.prefix + ":lock:"),
       settings_("n" + std::to_string(to.voters) + ",max_ttl=" + std::to_string(to.max_ttl.count()) +
@@ -52,6 +53,7 @@ record_backend::record_backend(std::shared_ptr<env> e, std::shared_ptr<transport
 void record_backend::start(const std::shared_ptr<roster>& all, std::size_t number) {
   if (all) {
     fitness_->join(all, number);
+    foreign_->join(all);
   }
   wakes_->on_listening([self = weak_from_this()](const lock_name& name, const std::vector<owner_id>& owners) {
     if (const auto here = self.lock()) {
@@ -136,11 +138,15 @@ void record_backend::try_acquire(const acquire_request& request, callback<void(a
     arguments.insert(arguments.end(), {request.join ? "1" : "0", channel});
   }
   arguments.emplace_back("-");
+  const auto probe = foreign_->first_time(request.name);  // the request is gone with the answer
   node_->run(
       record_script::grant, arguments, key_count, answer_limit(request.ttl),
       {.owner = number_of(request.owner)},
       [self = shared_from_this(), by = asked{request, env_->now(), !channel.starts_with('-')},
        reply = std::move(reply)](outcome o) mutable { self->judge(by, std::move(o), std::move(reply)); });
+  if (probe) {
+    foreign_->look_and_tell(*probe);
+  }
 }
 
 void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_answer)> reply) {
@@ -330,13 +336,14 @@ void record_backend::evict(const lock_name& name, const hold_version& version, c
   }
   const std::uint64_t life = node_->life_number();
   if (version.life != 0 && life == 0) {  // not heard of yet: whoever asks has seen it through another client
-    return inspect(name, [self = shared_from_this(), name, version,
-                          reply = std::move(reply)](const result<lock_record>& seen) mutable {
-      if (seen && self->node_->life_number() != 0) {
-        return self->evict(name, version, std::move(reply));
-      }
-      reply(refused{seen ? error(errc::unreachable) : seen.error()});
-    });
+    return look({name}, "all",
+                [self = shared_from_this(), name, version,
+                 reply = std::move(reply)](const result<std::vector<lock_record>>& seen) mutable {
+                  if (seen && self->node_->life_number() != 0) {
+                    return self->evict(name, version, std::move(reply));
+                  }
+                  reply(refused{seen ? error(errc::unreachable) : seen.error()});
+                });
   }
   if (version.life != 0 && version.life != life) {  // seen in another life, or on another server that votes
     return node_->decline(error(errc::not_held), [reply = std::move(reply)](outcome o) mutable {

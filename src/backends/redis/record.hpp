@@ -9,6 +9,7 @@
 #include "backends/redis/answers.hpp"
 #include "backends/redis/clock_watch.hpp"
 #include "backends/redis/fitness.hpp"
+#include "backends/redis/foreign.hpp"
 #include "backends/redis/node.hpp"
 #include "backends/redis/notices.hpp"
 #include "backends/redis/wakes.hpp"
@@ -62,6 +63,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
  private:
   struct renewing;
   struct listing;
+  struct layout_check;
 
   /// The keys of one lock.
   struct lock_keys {
@@ -109,6 +111,10 @@ class record_backend final : public backend, public std::enable_shared_from_this
   [[nodiscard]] result<std::vector<lock_record>> locks_in(const std::vector<lock_name>& names,
                                                           const reply& r) const;
 
+  // Does another program keep locks under names that are in use here?
+  void check_layout(instant give_up, callback<void(finding)> reply);
+  void check_layout(const std::shared_ptr<layout_check>& c);
+
   [[nodiscard]] node_vote vote_on(const lock_record& lock, const reply& r, wall_time before) const;
 
   /// Every answer has the server's time in its second place.
@@ -121,6 +127,7 @@ class record_backend final : public backend, public std::enable_shared_from_this
   const std::shared_ptr<notices> notices_;  // of releases, where several vote and there is no queue
   const std::shared_ptr<const event_hub> events_;
   const std::shared_ptr<fitness> fitness_;
+  const std::shared_ptr<foreign_locks> foreign_;
   const std::string boot_;
   const std::string locks_;       // what the keys of all locks begin with
   const std::string settings_;    // what all who use the prefix must agree on

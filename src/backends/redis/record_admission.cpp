@@ -220,7 +220,9 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
 }
 
 void record_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
-  quarantine([self = shared_from_this(),
+  constexpr std::chrono::seconds time_for_layout{2};  // less than half of what client::examine() waits
+  const instant give_up = env_->now() + time_for_layout;
+  quarantine([self = shared_from_this(), give_up,
               reply = std::move(reply)](result<std::vector<quarantine_state>> state) mutable {
     examination_order order;
     order.rights_command = self->node_->rights_words();
@@ -234,7 +236,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
       unusable = state.error();
     }
     redis::examine(self->env_, self->node_, std::move(order),
-                   [self, unusable = std::move(unusable),
+                   [self, give_up, unusable = std::move(unusable),
                     reply = std::move(reply)](result<std::vector<finding>> found) mutable {
                      if (found && unusable && serves(*found)) {
                        found->push_back({.node = self->node_->settings().node,
@@ -243,7 +245,14 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
                                          .value = self->node_->settings().prefix,
                                          .reason = unusable->detail()});
                      }
-                     reply(std::move(found));
+                     if (!found || !serves(*found) || self->env_->now() >= give_up) {
+                       return reply(std::move(found));
+                     }
+                     self->check_layout(give_up, [found = std::move(found),
+                                                  reply = std::move(reply)](finding layout) mutable {
+                       found->push_back(std::move(layout));
+                       reply(std::move(found));
+                     });
                    });
   });
 }

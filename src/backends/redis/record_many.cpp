@@ -234,16 +234,23 @@ node_vote record_backend::vote_on(const lock_record& lock, const reply& r, wall_
 }
 
 void record_backend::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
-  look({name}, "all", [reply = std::move(reply)](result<std::vector<lock_record>> r) mutable {
-    if (!r) {
-      return reply(r.error());
-    }
-    if (r->size() != 1) {
-      return reply(
-          error(errc::protocol_error, "one lock was asked for, and " + std::to_string(r->size()) + " came"));
-    }
-    reply(std::move(r->front()));
-  });
+  look({name}, "all",
+       [self = shared_from_this(), reply = std::move(reply)](result<std::vector<lock_record>> r) mutable {
+         if (!r) {
+           return reply(r.error());
+         }
+         if (r->size() != 1) {
+           return reply(error(errc::protocol_error,
+                              "one lock was asked for, and " + std::to_string(r->size()) + " came"));
+         }
+         const lock_name inspected = r->front().name;
+         self->foreign_->look(
+             inspected, longest_limit,
+             [lock = std::move(r->front()), reply = std::move(reply)](foreign_look seen) mutable {
+               lock.foreign_lock = std::move(seen.found);
+               reply(std::move(lock));
+             });
+       });
 }
 
 /// One step of a SCAN, and what is used of the locks that it finds.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which servers a client's nodes really speak to. Two names of one server would give it two votes; that is found out by the run
-// ids, before the second of them is counted.
+// ids, before the second of them is counted. Also keeps several nodes from
+// reporting one finding twice.
 #pragma once
 
 #include <cremone/result.hpp>
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,12 @@ class roster {
   /// By what other name the node of this number is listed, if it is.
   [[nodiscard]] std::optional<std::string> twin_of(std::size_t number);
 
+  /// True for the first node that reports a finding about this lock. foreign_locks::most_names per node bounds the set.
+  [[nodiscard]] bool tells_first(const std::string& lock) {
+    const std::lock_guard guard(mutex_);
+    return told_.insert(lock).second;
+  }
+
  private:
   struct seat {
     std::string server;
@@ -35,6 +43,7 @@ class roster {
   };
   std::mutex mutex_;
   std::vector<seat> seats_;
+  std::set<std::string> told_;
 };
 
 }  // namespace cremone::redis

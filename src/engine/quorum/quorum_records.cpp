@@ -136,6 +136,9 @@ void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> 
         }
         lock_record lock = agreed(name, seen, said->size(), untold);
         lock.votes = std::move(votes);
+        for (lock_record& one : seen) {  // of several servers that tell the same, one is enough
+          lock.foreign_lock = lock.foreign_lock.empty() ? std::move(one.foreign_lock) : lock.foreign_lock;
+        }
         reply(std::move(lock));
       });
   for (std::size_t node = 0; node < nodes_->size(); ++node) {
