@@ -61,7 +61,7 @@ std::string help_text() {
          "\n  cremone help COMMAND      the options of a command, with examples; also: cremone COMMAND "
          "--help\n"
          "  cremone help exit-codes   what the exit code says\n"
-         "  cremone --version\n\n"
+         "  cremone --version         which version this is; also: -V\n\n"
          "Without --url URL or $CREMONE_URL the locks are in an SQLite file of this user; no server is "
          "needed.\n"
          "A password belongs into a file (redis://user@host/?password_file=FILE) or into "
@@ -122,7 +122,7 @@ outcome help_about(const std::vector<std::string>& words) {
 
 outcome without_command(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (word == "--version") {
+    if (word == "--version" || word == "-V") {
       return say("cremone " CREMONE_VERSION "\n");
     }
     if (word == "--help" || word == "-h") {

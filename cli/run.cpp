@@ -30,6 +30,14 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
+/// A store that has not answered for a whole wait will not answer the withdrawal either. Within this time the
+/// withdrawal is written to the socket, behind the request that it takes back.
+constexpr std::chrono::milliseconds grace_of_a_silent_store{100};
+
+bool is_silent(const error& why) noexcept {
+  return why == errc::unreachable || why == errc::outcome_unknown;
+}
+
 outcome not_acquired(const waited& no, const run_options& options) {
   if (no.signal != 0) {
     return {.status = status::signal_base + no.signal, .signal = no.signal};
@@ -37,7 +45,8 @@ outcome not_acquired(const waited& no, const run_options& options) {
   const errc code = no.got.error().code();
   const bool in_use = code == errc::busy || code == errc::timed_out;
   const int status = in_use ? options.conflict_status.value_or(exit_status(code)) : exit_status(code);
-  if (status != status::done || options.verbose) {  // -E 0 calls it fine, and cron mails what is printed
+  // -E 0 calls it fine, and cron mails what is printed
+  if ((status != status::done && !(in_use && options.quiet)) || options.verbose) {
     complain(no.got.error().message());
   }
   return {.status = status};
@@ -50,13 +59,14 @@ void give_back(lease& held) {
   }
 }
 
-/// Why a command was ended whose lease had not run out yet.
-std::string why_in_danger(const run_options& options, std::chrono::nanoseconds held_for) {
+/// Why a command was ended whose lease had not run out yet. `renewal`: what was wrong with the last one.
+std::string why_in_danger(const run_options& options, const std::string& renewal,
+                          std::chrono::nanoseconds held_for) {
   const std::string lock = "lock '" + options.name + "'";
   if (options.how.max_hold != forever && held_for >= options.how.max_hold - 2 * options.grace) {
     return lock + ": its --max-hold of " + shown(options.how.max_hold) + " is over";
   }
-  return lock + " could not be renewed in time";
+  return lock + " could not be renewed in time" + (renewal.empty() ? "" : ": " + renewal);
 }
 
 outcome after(const job_end& end, lease& held, const run_options& options,
@@ -66,7 +76,7 @@ outcome after(const job_end& end, lease& held, const run_options& options,
     const auto released = held.release();
     // That the store knows nothing of it any more is what became of it, not why it was in danger.
     const bool in_danger = released || released.error().code() == errc::not_held;
-    const std::string why = in_danger ? why_in_danger(options, held_for)
+    const std::string why = in_danger ? why_in_danger(options, end.renewal_trouble, held_for)
                             : released.error().code() == errc::lost
                                 ? released.error().message()
                                 : "lock '" + options.name + "': " + released.error().message();
@@ -169,16 +179,22 @@ outcome run_command(const arguments& given) {
   }
   const run_options& options = line.options();
   signal_inbox signals;  // before the store is opened: its threads inherit the mask
-  const auto store = line.open_store();
+  auto store = line.open_store();
   if (!store) {
     return {.status = report(store.error())};
   }
-  line.adapt_to(*store);
+  if (const auto fine = line.adapt_to(*store); !fine) {
+    return {.status = report(fine.error())};
+  }
   if (const auto mine = held_by_our_caller(*store, options.name)) {
     complain(*mine);
     return {.status = options.conflict_status.value_or(status::busy)};
   }
-  waited answer = acquire(*store, options.name, options.how, signals, options.verbose);
+  waited answer =
+      acquire(*store, options.name, options.how, signals, {.verbose = options.verbose, .quiet = options.quiet});
+  if (!answer.got && is_silent(answer.got.error())) {
+    store->close(grace_of_a_silent_store);
+  }
   if (!answer.got || answer.signal != 0) {
     return not_acquired(answer, options);
   }

@@ -185,10 +185,7 @@ std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanose
   std::string text = std::to_string(so_far.done) + " of " + std::to_string(so_far.of) + " schedules, " +
                      std::to_string(static_cast<int>(part)) + " %";
   if (rate > 0) {
-    constexpr double longest = 1e9;  // seconds: more is no news, and would overflow
-    const double left = static_cast<double>(so_far.of - so_far.done) / rate;
-    text += ", " + roughly(rate) + "/s, " +
-            (left > longest ? "years" : shown(std::chrono::seconds(static_cast<std::int64_t>(left)))) +
+    text += ", " + roughly(rate) + "/s, " + time_for(static_cast<double>(so_far.of - so_far.done), rate) +
             " left";
   }
   const std::string failed = std::to_string(so_far.failed) + " failed";
@@ -196,6 +193,12 @@ std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanose
     return cut(text + ", " + failed, columns);
   }
   return text + ", " + painted(failed, so_far.failed > 0 ? colours.bad : std::string_view(), colours);
+}
+
+std::string duration_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took) {
+  return std::to_string(so_far.of) + " schedules take about " +
+         time_for(static_cast<double>(so_far.of), rate_of(so_far.done, took)) +
+         " here; Ctrl-C ends early, with the table of what was done";
 }
 
 std::string swarm_text(const swarm_report& report, const palette& colours) {

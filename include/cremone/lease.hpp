@@ -74,6 +74,11 @@ class lease {
   /// Empty for a lease that holds nothing.
   [[nodiscard]] const lock_name& name() const noexcept;
 
+  /// What became of the last renewal. An error when it has not succeeded: the message names the store and
+  /// says for how long the store has been silent, or why it refuses. For a holder that ends its work before
+  /// `deadline()` and has to say why. Of a lease that is lost: why it was. *not_held* when it holds nothing.
+  [[nodiscard]] result<void> last_renewal() const;
+
   /// Stop is requested when the lease is lost, by a thread of the client: in a process that was stopped for a while
   /// perhaps only after others got the lock, when `held()` has long said so. Not requested by a release.
   [[nodiscard]] std::stop_token get_stop_token() const;

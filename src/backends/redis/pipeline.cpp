@@ -83,7 +83,7 @@ void pipeline::submit(request r, bool again) {
     lock.unlock();
     return r.answer(not_sent(closed_by_us()));  // there may be no executor any more
   }
-  if (state_ == state::down) {
+  if (state_ == state::down && !r.tag.renews) {
     return refuse(std::move(r.answer), trouble_);
   }
   if (again && released_since(r.tag.owner)) {
@@ -95,6 +95,11 @@ void pipeline::submit(request r, bool again) {
     return refuse(std::move(r.answer), too_many());
   }
   watch(r.due);
+  if (state_ == state::down) {
+    waiting_.push_back(std::move(r));
+    lock.unlock();
+    return env_->post([by = session_] { by->hurry(); });
+  }
   if (state_ == state::connecting) {
     if (r.tag.first) {
       waiting_.push_front(std::move(r));
