@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr auto between_plain_lines = 10s;  // a log is to show that it goes on, and little more
-constexpr auto measured_for = 1s;          // some hundred schedules: enough for a rate
+constexpr auto measured_for = 1s;          // some hundred schedules: enough for an estimate
 constexpr std::size_t plain_columns = 200;
 constexpr int most_jobs = 1024;  // each is a thread with a Lua of its own
 
@@ -58,7 +58,11 @@ class progress_display {
     if (!wanted_ || in_the_way()) {
       return;
     }
-    foretell(so_far, now - began_);
+    if (!estimated_ && so_far.done > 0 && now - began_ >= measured_for) {
+      clear();
+      complain(duration_line(so_far, now - began_));
+      estimated_ = true;
+    }
     if (terminal_) {
       draw("\r" +
            progress_line(so_far, now - began_, terminal_size(STDERR_FILENO).columns - 1,
@@ -81,22 +85,13 @@ class progress_display {
   [[nodiscard]] clock::duration since_begin() const { return clock::now() - began_; }
 
  private:
-  /// Says once how long all of it will take, at the rate of the first second.
-  void foretell(const sim::swarm_progress& so_far, clock::duration took) {
-    if (foretold_ || so_far.done == 0 || took < measured_for) {
-      return;
-    }
-    foretold_ = true;
-    complain(duration_line(so_far, took));
-  }
-
   /// Of one who types, while we are in the background.
   [[nodiscard]] bool in_the_way() const { return terminal_ && ::tcgetpgrp(STDERR_FILENO) != ::getpgrp(); }
 
   bool wanted_;
   bool terminal_;
   bool drawn_ = false;
-  bool foretold_ = false;
+  bool estimated_ = false;  // the total time, once, after the first second
   clock::time_point began_ = clock::now();
   clock::time_point told_ = began_;
 };

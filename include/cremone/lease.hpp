@@ -74,9 +74,9 @@ class lease {
   /// Empty for a lease that holds nothing.
   [[nodiscard]] const lock_name& name() const noexcept;
 
-  /// What became of the last renewal. An error when it has not succeeded: the message names the store and
-  /// says for how long the store has been silent, or why it refuses. For a holder that ends its work before
-  /// `deadline()` and has to say why. Of a lease that is lost: why it was. *not_held* when it holds nothing.
+  /// The outcome of the last renewal, for a holder that stops its work before `deadline()` and must
+  /// say why. After a failure the message names the store and says how long the store has been silent,
+  /// or why the store refused. After a loss: the reason of the loss. *not_held* after a release.
   [[nodiscard]] result<void> last_renewal() const;
 
   /// Stop is requested when the lease is lost, by a thread of the client: in a process that was stopped for a while
