@@ -43,26 +43,27 @@ std::string as_text(const std::vector<finding>& found, const std::string& store)
   return findings_table(found, store, terminal_size(STDOUT_FILENO).columns, colours_for(STDOUT_FILENO));
 }
 
-/// "20s", "1.3s"; rounded down, since it is a promise.
+/// "20s", "1.3s", rounded down.
 std::string tenths(std::chrono::milliseconds length) {
   const auto all = length.count() / 100;
   return std::to_string(all / 10) + (all % 10 == 0 ? "" : "." + std::to_string(all % 10)) + "s";
 }
 
-/// How long the store may be away before a lease of the default ttl is lost.
+/// How long the store may be unreachable before a lease of the default ttl is lost.
 finding outage_finding(const client& store, const std::vector<finding>& others) {
   const bool one_node = !others.empty() && std::all_of(others.begin(), others.end(), [&](const finding& f) {
     return f.node == others.front().node;
   });
   const auto ttl = store.default_ttl();
-  const auto of_run = store.survivable_outage({.renewals_per_ttl = run_renewals_per_ttl},
-                                              ttl / default_grace_divisor);
+  const auto of_run =
+      store.survivable_outage({.renewals_per_ttl = run_renewals_per_ttl}, ttl / default_grace_divisor);
   return {.node = one_node ? others.front().node : store.store(),
           .subject = "outage",
           .verdict = verdict::good,
           .value = "run " + tenths(of_run) + ", library " + tenths(store.survivable_outage()),
-          .reason = "so long may the store be stopped or away before a lease of " + tenths(ttl) +
-                    " (the default ttl) is lost; a network that drops packets takes up to 2s of it"};
+          .reason = "a lease of " + tenths(ttl) +
+                    " (the default ttl) survives this long without the store; up to 2s less if the "
+                    "network drops packets"};
 }
 
 }  // namespace

@@ -83,7 +83,10 @@ void pipeline::submit(request r, bool again) {
     lock.unlock();
     return r.answer(not_sent(closed_by_us()));  // there may be no executor any more
   }
-  if (state_ == state::down && !r.tag.renews) {
+  if (state_ == state::down) {
+    if (r.tag.renews) {
+      env_->post([by = session_] { by->hurry(); });
+    }
     return refuse(std::move(r.answer), trouble_);
   }
   if (again && released_since(r.tag.owner)) {
@@ -95,11 +98,6 @@ void pipeline::submit(request r, bool again) {
     return refuse(std::move(r.answer), too_many());
   }
   watch(r.due);
-  if (state_ == state::down) {
-    waiting_.push_back(std::move(r));
-    lock.unlock();
-    return env_->post([by = session_] { by->hurry(); });
-  }
   if (state_ == state::connecting) {
     if (r.tag.first) {
       waiting_.push_front(std::move(r));

@@ -66,8 +66,8 @@ class session : public std::enable_shared_from_this<session> {
   /// Between two doubts: a server that answers nothing gives reason for hundreds a second.
   static constexpr std::chrono::milliseconds doubt_pause{1000};
 
-  /// The least time between two attempts to connect that hurry() asks for. A lease that is about to run out
-  /// retries more often than that.
+  /// The least time from one attempt to connect to the next after hurry(): a lease that is about to run
+  /// out retries every few milliseconds.
   static constexpr std::chrono::milliseconds hurried_pause{100};
 
   session(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to,
@@ -82,7 +82,7 @@ class session : public std::enable_shared_from_this<session> {
   /// sentinels nothing happens.
   void doubt();
 
-  /// Shortens the pause before the next attempt to connect: a lease runs out meanwhile.
+  /// Shortens the pause before the next attempt to connect, for a lease that must be renewed.
   void hurry();
 
   /// Gives this connection up, because of what was or was not received on it, and opens another.
