@@ -30,13 +30,9 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
-/// A store that has not answered for a whole wait will not answer the withdrawal either. Within this time the
-/// withdrawal is written to the socket, behind the request that it takes back.
-constexpr std::chrono::milliseconds grace_of_a_silent_store{100};
-
-bool is_silent(const error& why) noexcept {
-  return why == errc::unreachable || why == errc::outcome_unknown;
-}
+/// How long a wait that failed goes on for the answer to its withdrawal. Within this time the withdrawal is
+/// written to the socket, behind the request that it takes back. A silent store must not make --wait longer.
+constexpr std::chrono::milliseconds withdrawal_grace{200};
 
 outcome not_acquired(const waited& no, const run_options& options) {
   if (no.signal != 0) {
@@ -74,12 +70,9 @@ outcome after(const job_end& end, lease& held, const run_options& options,
   const bool in_time = !end.ended_by_us && held.held();
   if (!in_time) {
     const auto released = held.release();
-    // That the store knows nothing of it any more is what became of it, not why it was in danger.
-    const bool in_danger = released || released.error().code() == errc::not_held;
-    const std::string why = in_danger ? why_in_danger(options, end.renewal_trouble, held_for)
-                            : released.error().code() == errc::lost
-                                ? released.error().message()
-                                : "lock '" + options.name + "': " + released.error().message();
+    const bool lost = !released && released.error() == errc::lost;
+    const std::string why =
+        lost ? released.error().message() : why_in_danger(options, end.renewal_trouble, held_for);
     complain(why + (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
     return {.status = status::lost};
   }
@@ -190,10 +183,10 @@ outcome run_command(const arguments& given) {
     complain(*mine);
     return {.status = options.conflict_status.value_or(status::busy)};
   }
-  waited answer =
-      acquire(*store, options.name, options.how, signals, {.verbose = options.verbose, .quiet = options.quiet});
-  if (!answer.got && is_silent(answer.got.error())) {
-    store->close(grace_of_a_silent_store);
+  waited answer = acquire(*store, options.name, options.how, signals,
+                          {.verbose = options.verbose, .quiet = options.quiet});
+  if (!answer.got) {
+    store->close(withdrawal_grace);
   }
   if (!answer.got || answer.signal != 0) {
     return not_acquired(answer, options);
