@@ -210,9 +210,9 @@ TEST_F(RedisPipeline, RenewalShortensThePauseBeforeTheNextAttempt) {
 
   wire().fail({errc::unreachable, "refused"});
   send("R", 1s, {.renews = true});
-  env_->advance(session::hurried_pause - 1ms);
+  env_->advance(session::hurried_pause - 2ms);
   EXPECT_EQ(net_->opened().size(), attempts + 1) << "renewals do not make it a busy loop";
-  env_->advance(1ms);
+  env_->advance(2ms);
   EXPECT_EQ(net_->opened().size(), attempts + 2);
 }
 
