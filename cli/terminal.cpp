@@ -63,7 +63,7 @@ int single_keys::fd() const noexcept {
   return before_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() ? STDIN_FILENO : -1;
 }
 
-bool single_keys::typed(char key) noexcept {
+bool single_keys::typed(char key) const noexcept {
   std::array<char, 64> keys{};
   const ssize_t count = fd() < 0 ? 0 : ::read(STDIN_FILENO, keys.data(), keys.size());
   return count > 0 && std::find(keys.begin(), keys.begin() + count, key) != keys.begin() + count;

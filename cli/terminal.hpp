@@ -62,7 +62,7 @@ class single_keys {
   [[nodiscard]] int fd() const noexcept;
 
   /// Reads what was typed; says whether `key` was.
-  [[nodiscard]] bool typed(char key) noexcept;
+  [[nodiscard]] bool typed(char key) const noexcept;
 
  private:
   const bool wanted_;
