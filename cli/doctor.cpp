@@ -6,8 +6,13 @@
 #include "cli/finding_text.hpp"
 #include "cli/output.hpp"
 #include "cli/record_json.hpp"
+#include "cli/run_options.hpp"
 
 #include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace cremone::cli {
 
@@ -38,11 +43,35 @@ std::string as_text(const std::vector<finding>& found, const std::string& store)
   return findings_table(found, store, terminal_size(STDOUT_FILENO).columns, colours_for(STDOUT_FILENO));
 }
 
+/// "20s", "1.3s", rounded down.
+std::string tenths(std::chrono::milliseconds length) {
+  const auto all = length.count() / 100;
+  return std::to_string(all / 10) + (all % 10 == 0 ? "" : "." + std::to_string(all % 10)) + "s";
+}
+
+/// How long the store may be unreachable before a lease of the default ttl is lost.
+finding outage_finding(const client& store, const std::vector<finding>& others) {
+  const bool one_node = !others.empty() && std::all_of(others.begin(), others.end(), [&](const finding& f) {
+    return f.node == others.front().node;
+  });
+  const auto ttl = store.default_ttl();
+  const auto of_run =
+      store.survivable_outage({.renewals_per_ttl = run_renewals_per_ttl}, ttl / default_grace_divisor);
+  return {.node = one_node ? others.front().node : store.store(),
+          .subject = "outage",
+          .verdict = verdict::good,
+          .value = "run " + tenths(of_run) + ", library " + tenths(store.survivable_outage()),
+          .reason = "a lease of " + tenths(ttl) +
+                    " (the default ttl) survives this long without the store; up to 2s less if the "
+                    "network drops packets"};
+}
+
 }  // namespace
 
 outcome doctor_command(const arguments& given) {
   parser p(text);
   p.add_json();
+  p.add_quiet("print nothing; the exit code says whether something is bad");
   p.add_url();
   if (const auto over = p.parse(given)) {
     return {.status = *over};
@@ -51,12 +80,14 @@ outcome doctor_command(const arguments& given) {
   if (!store) {
     return {.status = report(store.error())};
   }
-  const auto found = store->examine();
+  auto found = store->examine();
   if (!found) {
     return {.status = report(found.error())};
   }
-  const auto printed =
-      print(p.json() ? findings_json(*found, store->store()) : as_text(*found, store->store()));
+  found->push_back(outage_finding(*store, *found));
+  const auto printed = print(p.quiet()  ? ""
+                             : p.json() ? findings_json(*found, store->store())
+                                        : as_text(*found, store->store()));
   if (!printed) {
     return {.status = report(printed.error())};
   }

@@ -50,12 +50,23 @@ void job::mind_the_lease() {
   switch (policy_.next(validity_clock::now(), lease_.held(), lease_.deadline())) {
     case step::nothing: break;
     case step::terminate:
+      note_trouble();
       // Who is stopped cannot clean up, and must not be continued without the lock.
       ::kill(-child_, stopped_ ? SIGKILL : SIGTERM);
       break;
-    case step::kill: ::kill(-child_, SIGKILL); break;
+    case step::kill:
+      note_trouble();
+      ::kill(-child_, SIGKILL);
+      break;
   }
   alarm_.set(std::min<std::chrono::nanoseconds>(policy_.wake_at() - validity_clock::now(), longest_sleep));
+}
+
+/// At the first step: the store may be back before the command has ended.
+void job::note_trouble() {
+  if (const auto renewal = lease_.last_renewal(); !renewal && end_.renewal_trouble.empty()) {
+    end_.renewal_trouble = renewal.error().detail();
+  }
 }
 
 void job::wait_for_something() {

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <string>
 
 namespace cremone::cli {
 
@@ -24,6 +25,7 @@ struct job_end {
   bool ended_by_us = false;  ///< because the lease was lost, or about to be
   bool at_terminal = false;  ///< it had the terminal: a SIGINT came from there
   bool forwarded = false;    ///< `signal` came to us, and we passed it on
+  std::string renewal_trouble{};  ///< ended by us: what was wrong with the last renewal then
 };
 
 /// Whether a command gets the terminal before it asks.
@@ -52,6 +54,7 @@ class job {
 
  private:
   void mind_the_lease();
+  void note_trouble();
   void wait_for_something();
   void handle(int signal);
   /// Says whether the command has ended.

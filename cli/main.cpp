@@ -72,7 +72,7 @@ std::string help_text() {
          "\n  cremone help COMMAND      the options of a command, with examples; also: cremone COMMAND "
          "--help\n"
          "  cremone help exit-codes   what the exit code says\n"
-         "  cremone --version\n\n"
+         "  cremone --version         which version this is; also: -V\n\n"
          "Without --url URL or $CREMONE_URL the locks are in an SQLite file; no server is needed:\n" +
          default_store() +
          "Root and other users have different files and do not share locks. To share them, name a file:\n"
@@ -135,7 +135,7 @@ outcome help_about(const std::vector<std::string>& words) {
 
 outcome without_command(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
-    if (word == "--version") {
+    if (word == "--version" || word == "-V") {
       return say("cremone " CREMONE_VERSION "\n");
     }
     if (word == "--help" || word == "-h") {

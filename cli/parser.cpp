@@ -94,6 +94,8 @@ void parser::add_duration(const std::string& names, const std::string& about) {
 
 void parser::add_json() { app_->add_flag("--json", json_, "print JSON, for programs"); }
 
+void parser::add_quiet(const std::string& about) { app_->add_flag("-q,--quiet", quiet_, about); }
+
 void parser::add_name(std::string_view of) {
   wants_name_ = true;
   named_ = of;
@@ -130,14 +132,17 @@ std::optional<int> parser::parse(const arguments& given) {
   } catch (const CLI::ParseError& failed) {
     return refuse(failed.what());
   }
-  const bool named_behind_dashes = wants_name_ && !was_given("name") && text_.name != "run" &&
-                                   given.after.size() == 1 && app_->remaining().empty();
-  if (named_behind_dashes) {
-    name_ = given.after.front();  // `who -- -odd`: a name that looks like an option
-  } else if (const auto wrong = check_leftovers(given)) {
-    return wrong;
-  } else if (wants_name_ && !was_given("name")) {
-    return refuse("which " + named_ + "? The name is missing");
+  rest_ = given.after;
+  if (quiet_ && (verbose_ || json_)) {
+    return refuse(std::string("--quiet and ") + (json_ ? "--json" : "--verbose") + " contradict each other");
+  }
+  if (!take_name_behind_dashes(given)) {
+    if (const auto wrong = check_leftovers(given)) {
+      return wrong;
+    }
+    if (wants_name_ && !was_given("name")) {
+      return refuse("which " + named_ + "? The name is missing");
+    }
   }
   if (!password_in(name_).empty()) {  // names are shown to everybody, and kept in the store
     return refuse("a URL with a password is no name for a " + named_ + "; put --url before it");
@@ -148,6 +153,31 @@ std::optional<int> parser::parse(const arguments& given) {
   return std::nullopt;
 }
 
+/// A name that begins with a dash: `who -- -odd`, `run -- -odd -- COMMAND`.
+bool parser::take_name_behind_dashes(const arguments& given) {
+  if (!wants_name_ || was_given("name") || !app_->remaining().empty()) {
+    return false;
+  }
+  const bool before_a_command = text_.name == "run" && rest_.size() > 1 && rest_[1] == "--";
+  if (!before_a_command && (text_.name == "run" || rest_.size() != 1)) {
+    return false;
+  }
+  name_ = given.after.front();
+  rest_.erase(rest_.begin(), rest_.begin() + (before_a_command ? 2 : 1));
+  return true;
+}
+
+/// What to do about an option that does not exist.
+std::string parser::advice_on(const std::string& wrong) const {
+  const std::string meant = meant_option(*app_, wrong);
+  if (!meant.empty() || !wants_name_ || was_given("name")) {
+    return meant;
+  }
+  const std::string command = "cremone " + std::string(text_.name);
+  return "; for a " + named_ + " of that name: " + command + " -- " + wrong +
+         (text_.name == "run" ? " -- COMMAND" : "");
+}
+
 std::optional<int> parser::check_leftovers(const arguments& given) const {
   std::vector<std::string> left = app_->remaining();
   if (text_.name != "run") {
@@ -155,8 +185,7 @@ std::optional<int> parser::check_leftovers(const arguments& given) const {
   }
   for (const std::string& word : left) {
     if (word.size() > 1 && word.front() == '-') {
-      return refuse("unknown option '" + word + "' of '" + std::string(text_.name) + "'" +
-                    meant_option(*app_, word));
+      return refuse("unknown option '" + word + "' of '" + std::string(text_.name) + "'" + advice_on(word));
     }
   }
   if (left.empty()) {

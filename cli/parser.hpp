@@ -59,6 +59,8 @@ class parser {
                 const std::string& about);
   void add_duration(const std::string& names, const std::string& about);
   void add_json();
+  /// -q, which does not go with --verbose or --json. `about`: what is not printed then.
+  void add_quiet(const std::string& about);
   /// The name of what the command is about, which must be there: parse() sees to it.
   void add_name(std::string_view of = "lock");
   /// A word that is no option, and may be missing: was_given(value) says so.
@@ -72,6 +74,9 @@ class parser {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
+  [[nodiscard]] bool quiet() const noexcept { return quiet_; }
+  /// The words behind `--`, without a name that stood there.
+  [[nodiscard]] const std::vector<std::string>& rest() const noexcept { return rest_; }
   /// Every command of a store has --verbose.
   [[nodiscard]] bool verbose() const noexcept { return verbose_; }
 
@@ -85,7 +90,9 @@ class parser {
   [[nodiscard]] result<client> open_store() const;
 
  private:
+  [[nodiscard]] bool take_name_behind_dashes(const arguments& given);
   [[nodiscard]] std::optional<int> check_leftovers(const arguments& given) const;
+  [[nodiscard]] std::string advice_on(const std::string& wrong) const;
   [[nodiscard]] int refuse(const std::string& why) const;
 
   std::unique_ptr<CLI::App> app_;
@@ -94,7 +101,9 @@ class parser {
   std::string url_word_;  // the same without --url
   std::string name_;
   std::string named_ = "lock";  // what it is the name of
+  std::vector<std::string> rest_;
   bool json_ = false;
+  bool quiet_ = false;
   bool verbose_ = false;
   bool wants_name_ = false;
   bool takes_url_ = false;

@@ -35,6 +35,9 @@ std::string as_text(const std::vector<quarantine_state>& states, const std::stri
 
 outcome show(const parser& p, const std::vector<quarantine_state>& states, const std::string& store,
              bool ended) {
+  if (p.quiet()) {
+    return {.status = quarantine_status(states)};
+  }
   if (const auto printed = print(p.json() ? quarantine_json(states, store, ended) : as_text(states, store));
       !printed) {
     return {.status = report(printed.error())};
@@ -54,9 +57,12 @@ void say_nothing_to_end(const std::vector<quarantine_state>& states) {
 }
 
 /// By order. Returns what is the case then.
-result<std::vector<quarantine_state>> end_all(const client& store) {
+result<std::vector<quarantine_state>> end_all(const client& store, bool quiet) {
   if (const auto ended = store.end_quarantine(); !ended) {
     return ended.error();
+  }
+  if (quiet) {
+    return store.quarantine();
   }
   complain(
       "the quarantine is over, by your order. Who still works under a lock from before works beside the next "
@@ -76,6 +82,7 @@ outcome quarantine_command(const arguments& given) {
   bool end = false;
   p.add_flag("--end", end, "end it now; say so only when nobody holds a lock from before");
   p.add_json();
+  p.add_quiet("print nothing but errors; the exit code says the rest");
   p.add_url();
   if (const auto over = p.parse(given)) {
     return {.status = *over};
@@ -88,8 +95,8 @@ outcome quarantine_command(const arguments& given) {
   const bool to_end =
       end && states && (states->empty() || any_quarantined(*states));  // empty: it says why it cannot
   if (to_end) {
-    states = end_all(*store);
-  } else if (end && states) {
+    states = end_all(*store, p.quiet());
+  } else if (end && states && !p.quiet()) {
     say_nothing_to_end(*states);
   }
   if (!states) {

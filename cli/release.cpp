@@ -41,6 +41,7 @@ outcome release_command(const arguments& given) {
   bool force = false;
   p.add_flag("--force", force, "yes, although somebody may be at work under it");
   p.add_json();
+  p.add_quiet("print nothing; the exit code says whether a hold was removed");
   p.add_name();
   if (const auto over = p.parse(given)) {
     return {.status = *over};
@@ -62,7 +63,7 @@ outcome release_command(const arguments& given) {
     return {.status = report(removed.error())};
   }
   const std::size_t count = removed ? *removed : 0;
-  if (const auto printed = print(said(p, store->store(), count)); !printed) {
+  if (const auto printed = print(p.quiet() ? "" : said(p, store->store(), count)); !printed) {
     return {.status = report(printed.error())};
   }
   return {.status = count == 0 ? status::nothing_held : status::done};

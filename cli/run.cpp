@@ -30,6 +30,10 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
+/// How long a wait that failed goes on for the answer to its withdrawal. Within this time the withdrawal is
+/// written to the socket, behind the request that it takes back. A silent store must not make --wait longer.
+constexpr std::chrono::milliseconds withdrawal_grace{200};
+
 outcome not_acquired(const waited& no, const run_options& options) {
   if (no.signal != 0) {
     return {.status = status::signal_base + no.signal, .signal = no.signal};
@@ -37,7 +41,8 @@ outcome not_acquired(const waited& no, const run_options& options) {
   const errc code = no.got.error().code();
   const bool in_use = code == errc::busy || code == errc::timed_out;
   const int status = in_use ? options.conflict_status.value_or(exit_status(code)) : exit_status(code);
-  if (status != status::done || options.verbose) {  // -E 0 calls it fine, and cron mails what is printed
+  // -E 0 calls it fine, and cron mails what is printed
+  if ((status != status::done && !(in_use && options.quiet)) || options.verbose) {
     complain(no.got.error().message());
   }
   return {.status = status};
@@ -50,13 +55,14 @@ void give_back(lease& held) {
   }
 }
 
-/// Why a command was ended whose lease had not run out yet.
-std::string why_in_danger(const run_options& options, std::chrono::nanoseconds held_for) {
+/// Why a command was ended whose lease had not run out yet. `renewal`: what was wrong with the last one.
+std::string why_in_danger(const run_options& options, const std::string& renewal,
+                          std::chrono::nanoseconds held_for) {
   const std::string lock = "lock '" + options.name + "'";
   if (options.how.max_hold != forever && held_for >= options.how.max_hold - 2 * options.grace) {
     return lock + ": its --max-hold of " + shown(options.how.max_hold) + " is over";
   }
-  return lock + " could not be renewed in time";
+  return lock + " could not be renewed in time" + (renewal.empty() ? "" : ": " + renewal);
 }
 
 outcome after(const job_end& end, lease& held, const run_options& options,
@@ -64,12 +70,9 @@ outcome after(const job_end& end, lease& held, const run_options& options,
   const bool in_time = !end.ended_by_us && held.held();
   if (!in_time) {
     const auto released = held.release();
-    // That the store knows nothing of it any more is what became of it, not why it was in danger.
-    const bool in_danger = released || released.error().code() == errc::not_held;
-    const std::string why = in_danger ? why_in_danger(options, held_for)
-                            : released.error().code() == errc::lost
-                                ? released.error().message()
-                                : "lock '" + options.name + "': " + released.error().message();
+    const bool lost = !released && released.error() == errc::lost;
+    const std::string why =
+        lost ? released.error().message() : why_in_danger(options, end.renewal_trouble, held_for);
     complain(why + (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
     return {.status = status::lost};
   }
@@ -169,16 +172,22 @@ outcome run_command(const arguments& given) {
   }
   const run_options& options = line.options();
   signal_inbox signals;  // before the store is opened: its threads inherit the mask
-  const auto store = line.open_store();
+  auto store = line.open_store();
   if (!store) {
     return {.status = report(store.error())};
   }
-  line.adapt_to(*store);
+  if (const auto fine = line.adapt_to(*store); !fine) {
+    return {.status = report(fine.error())};
+  }
   if (const auto mine = held_by_our_caller(*store, options.name)) {
     complain(*mine);
     return {.status = options.conflict_status.value_or(status::busy)};
   }
-  waited answer = acquire(*store, options.name, options.how, signals, options.verbose);
+  waited answer = acquire(*store, options.name, options.how, signals,
+                          {.verbose = options.verbose, .quiet = options.quiet});
+  if (!answer.got) {
+    store->close(withdrawal_grace);
+  }
   if (!answer.got || answer.signal != 0) {
     return not_acquired(answer, options);
   }

@@ -13,6 +13,8 @@ namespace cremone::cli {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr command_text text = {
     "run", "[OPTIONS] NAME -- COMMAND [ARG...]",
     "Runs a command while holding the lock NAME; nobody else with this store holds it meanwhile. Ends as the "
@@ -29,12 +31,15 @@ constexpr command_text text = {
     "that refuses lower ones: `cremone fence` does so for files, databases and Redis. CREMONE_OWNER is "
     "random "
     "and new\n"
-    "for each hold: what to mark a row with, and look for, where the store gives no tokens.",
+    "for each hold: what to mark a row with, and look for, where the store gives no tokens.\n"
+    "The lock is released when COMMAND ends. A command that daemonises ends at once, and what it started\n"
+    "runs on without the lock: run it in the foreground (often an option such as -f or --no-daemon).",
     "  cremone run backup -- ./backup.sh              wait for the lock, then run\n"
     "  cremone run --try nightly -- ./job.sh          or end at once with 75 if somebody else has it\n"
     "  cremone run --try -E 0 nightly -- ./job.sh     ... and call that fine: for cron\n"
     "  cremone run --wait 30s deploy -- make deploy   wait half a minute at most\n"
     "  cremone run db -- sh -c 'echo token $CREMONE_TOKEN'\n"
+    "  cremone run -- -odd -- ./job.sh                a name that begins with a dash\n"
     "  cremone run report -- sh -c 'make -s report | cremone fence write report.csv'\n"
     "\n`cremone help exit-codes` explains every exit code."};
 
@@ -56,6 +61,7 @@ run_line::run_line() : parser_(text) {
   parser_.add_flag("--try", try_, "do not wait");
   parser_.add_text("-E,--conflict-exit-code", "CODE", conflict_,
                    "exit code when the lock is in use (default: 75)");
+  parser_.add_quiet("print nothing while waiting, and nothing when the lock is in use");
   parser_.add_text("--label", "TEXT", label_, "shown to those who ask who holds the lock");
   parser_.add_duration(
       "--ttl",
@@ -70,13 +76,16 @@ std::optional<int> run_line::parse(const arguments& given) {
   if (const auto over = parser_.parse(given)) {
     return over;
   }
-  if (given.after.empty()) {
-    complain("no command: cremone run " + parser_.name() + " -- COMMAND [ARG...]");
+  if (parser_.rest().empty()) {
+    const bool odd = parser_.name().starts_with('-');
+    complain("no command: cremone run " + std::string(odd ? "-- " : "") + parser_.name() +
+             " -- COMMAND [ARG...]");
     return status::usage;
   }
   options_.name = parser_.name();
   options_.verbose = parser_.verbose();
-  options_.command = given.after;
+  options_.quiet = parser_.quiet();
+  options_.command = parser_.rest();
   if (const auto fine = read_values(); !fine) {
     return report(fine.error());
   }
@@ -103,32 +112,23 @@ result<void> run_line::read_values() {
     options_.conflict_status = *code;
   }
   options_.how.wait = try_ ? no_wait : wait->value_or(forever);
-  options_.how.ttl = ttl->value_or(options_.how.ttl);
-  options_.ttl_chosen = ttl->has_value();
+  options_.how.ttl = *ttl;
   options_.how.max_hold = max_hold->value_or(forever);
   options_.how.label = label_;
-  return read_grace();
+  options_.how.renewals_per_ttl = run_renewals_per_ttl;
+  return *ttl ? read_grace(**ttl) : result<void>();
 }
 
-void run_line::adapt_to(const client& store) {
-  if (!options_.ttl_chosen && store.max_ttl() < options_.how.ttl) {
-    options_.how.ttl = store.max_ttl();
-    if (!options_.grace_chosen) {
-      options_.grace = std::min(options_.grace, std::min(options_.how.ttl, options_.how.max_hold) / 6);
-    }
-  }
-}
+result<void> run_line::adapt_to(const client& store) { return read_grace(store.default_ttl()); }
 
-/// Renewals come at a third of the ttl, so that two thirds are left just before one: a grace longer than half would
-/// end commands whose lock is in no danger.
-result<void> run_line::read_grace() {
+/// A grace longer than half of the ttl would end commands whose lock is in no danger.
+result<void> run_line::read_grace(milliseconds default_ttl) {
   const auto given = parser_.duration("--grace");
   if (!given) {
     return given.error();
   }
-  const auto span = std::min(options_.how.ttl, options_.how.max_hold);
-  options_.grace = given->value_or(span / 6);
-  options_.grace_chosen = given->has_value();
+  const auto span = std::min(options_.how.ttl.value_or(default_ttl), options_.how.max_hold);
+  options_.grace = given->value_or(span / default_grace_divisor);
   if (options_.grace > span / 2) {
     return error(errc::invalid_argument,
                  "--grace " + shown(options_.grace) +

@@ -14,6 +14,14 @@
 
 namespace cremone::cli {
 
+/// A `run` has one lease, so it can renew it often. With 15 renewals per ttl and a grace of a sixth of the ttl,
+/// an outage of two thirds of the ttl at the worst moment costs no command: a fifteenth passes before the first
+/// renewal fails, a sixth is left when SIGTERM is due, and a tenth remains for connecting and the answer.
+inline constexpr int run_renewals_per_ttl = 15;
+
+/// From SIGTERM to SIGKILL, as a part of the ttl: time for a command to clean up.
+inline constexpr int default_grace_divisor = 6;
+
 struct run_options {
   std::string name;
   std::vector<std::string> command;
@@ -21,8 +29,7 @@ struct run_options {
   std::chrono::milliseconds grace{};
   std::optional<int> conflict_status;  ///< instead of 75 when the lock is in use
   bool verbose = false;
-  bool ttl_chosen = false;  ///< by the caller; else by us
-  bool grace_chosen = false;
+  bool quiet = false;
 };
 
 /// Not movable: the options refer to its strings.
@@ -38,15 +45,15 @@ class run_line {
   /// As parser::parse.
   [[nodiscard]] std::optional<int> parse(const arguments& given);
 
-  /// What the caller did not choose is as the store allows.
-  void adapt_to(const client& store);
+  /// Sets what depends on the store's ttl. An error is one of usage.
+  [[nodiscard]] result<void> adapt_to(const client& store);
 
   [[nodiscard]] const run_options& options() const noexcept { return options_; }
   [[nodiscard]] result<client> open_store() const { return parser_.open_store(); }
 
  private:
   [[nodiscard]] result<void> read_values();
-  [[nodiscard]] result<void> read_grace();
+  [[nodiscard]] result<void> read_grace(std::chrono::milliseconds default_ttl);
 
   parser parser_;
   run_options options_;

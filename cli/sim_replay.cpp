@@ -27,7 +27,7 @@ constexpr command_text text = {
     "found the seed; it prints the whole command.\n"
     "Ends with 0 when every promise was kept, with 1 when one was broken.",
     "  cremone sim replay 4711\n"
-    "  cremone sim replay 4711 --layout classic --faults jump | grep -B20 VIOLATION\n"
+    "  cremone sim replay 37 --layout classic --faults jump | grep -B20 VIOLATION\n"
     "  cremone sim replay 4711 --quiet",
     false};
 

@@ -25,6 +25,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr auto between_plain_lines = 10s;  // a log is to show that it goes on, and little more
+constexpr auto measured_for = 1s;          // some hundred schedules: enough for an estimate
 constexpr std::size_t plain_columns = 200;
 constexpr int most_jobs = 1024;  // each is a thread with a Lua of its own
 
@@ -57,6 +58,11 @@ class progress_display {
     if (!wanted_ || in_the_way()) {
       return;
     }
+    if (!estimated_ && so_far.done > 0 && now - began_ >= measured_for) {
+      clear();
+      complain(duration_line(so_far, now - began_));
+      estimated_ = true;
+    }
     if (terminal_) {
       draw("\r" +
            progress_line(so_far, now - began_, terminal_size(STDERR_FILENO).columns - 1,
@@ -85,6 +91,7 @@ class progress_display {
   bool wanted_;
   bool terminal_;
   bool drawn_ = false;
+  bool estimated_ = false;  // the total time, once, after the first second
   clock::time_point began_ = clock::now();
   clock::time_point told_ = began_;
 };

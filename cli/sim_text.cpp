@@ -177,6 +177,16 @@ double rate_of(std::uint64_t schedules, std::chrono::nanoseconds took) noexcept 
   return took.count() <= 0 ? 0 : static_cast<double>(schedules) / seconds(took);
 }
 
+namespace {
+
+std::string time_for(std::uint64_t schedules, double rate) {
+  constexpr double longest = 1e9;  // seconds: a larger number overflows, and "years" says enough
+  const double length = static_cast<double>(schedules) / rate;
+  return length > longest ? "years" : shown(std::chrono::seconds(static_cast<std::int64_t>(length)));
+}
+
+}  // namespace
+
 std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took,
                           std::size_t columns, const palette& colours) {
   const double rate = rate_of(so_far.done, took);
@@ -185,17 +195,18 @@ std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanose
   std::string text = std::to_string(so_far.done) + " of " + std::to_string(so_far.of) + " schedules, " +
                      std::to_string(static_cast<int>(part)) + " %";
   if (rate > 0) {
-    constexpr double longest = 1e9;  // seconds: more is no news, and would overflow
-    const double left = static_cast<double>(so_far.of - so_far.done) / rate;
-    text += ", " + roughly(rate) + "/s, " +
-            (left > longest ? "years" : shown(std::chrono::seconds(static_cast<std::int64_t>(left)))) +
-            " left";
+    text += ", " + roughly(rate) + "/s, " + time_for(so_far.of - so_far.done, rate) + " left";
   }
   const std::string failed = std::to_string(so_far.failed) + " failed";
   if (width(text) + width(failed) + gap.size() > columns) {
     return cut(text + ", " + failed, columns);
   }
   return text + ", " + painted(failed, so_far.failed > 0 ? colours.bad : std::string_view(), colours);
+}
+
+std::string duration_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took) {
+  return std::to_string(so_far.of) + " schedules take about " +
+         time_for(so_far.of, rate_of(so_far.done, took)) + " here; Ctrl-C ends early and prints the table";
 }
 
 std::string swarm_text(const swarm_report& report, const palette& colours) {

@@ -33,6 +33,9 @@ struct swarm_report {
 [[nodiscard]] std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took,
                                         std::size_t columns, const palette& colours);
 
+/// "10000 schedules take about 5m here; ...": the estimate after the first ones.
+[[nodiscard]] std::string duration_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took);
+
 /// What `sim swarm` prints: figures, faults, writes, violations, and the failures with the commands that replay them.
 [[nodiscard]] std::string swarm_text(const swarm_report& report, const palette& colours);
 

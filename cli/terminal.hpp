@@ -44,4 +44,29 @@ class terminal {
   pid_t given_ = 0;
 };
 
+/// Standard input key by key and without echo, for a view that a key ends. Without a terminal there, or in the
+/// background, it does nothing. The settings are put back at its end. Threads: one.
+class single_keys {
+ public:
+  /// Not `wanted`: it does nothing.
+  explicit single_keys(bool wanted) : wanted_(wanted) { begin(); }
+  single_keys(const single_keys&) = delete;
+  single_keys& operator=(const single_keys&) = delete;
+  ~single_keys() { end(); }
+
+  /// Before a stop the settings are put back, and after it taken again.
+  void begin() noexcept;
+  void end() noexcept;
+
+  /// What to poll; -1: there are no keys.
+  [[nodiscard]] int fd() const noexcept;
+
+  /// Reads what was typed; says whether `key` was.
+  [[nodiscard]] bool typed(char key) const noexcept;
+
+ private:
+  const bool wanted_;
+  std::optional<termios> before_;
+};
+
 }  // namespace cremone::cli

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <stop_token>
@@ -22,6 +23,7 @@ namespace cremone::cli {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 constexpr std::chrono::milliseconds before_first_line = 200ms;  // a lock that comes at once shows nothing
 constexpr std::chrono::milliseconds between_lines = 1s;         // what is shown is in seconds
@@ -29,13 +31,14 @@ constexpr std::chrono::milliseconds between_lines = 1s;         // what is shown
 /// The line of one who waits, on a terminal redrawn in place.
 class wait_display {
  public:
-  /// `waits`: else there is only an answer on its way, and nothing to show.
-  wait_display(const client& store, const std::string& name, bool verbose, bool waits)
+  /// Without a `wait` there is only an answer on its way, and nothing to show.
+  wait_display(const client& store, const std::string& name, wait_talk talk, milliseconds wait)
       : store_(store),
         name_(name),
+        wait_(wait),
         terminal_(is_terminal(STDERR_FILENO)),
-        wanted_(terminal_ || verbose),
-        asked_(!waits) {
+        wanted_(terminal_ || talk.verbose),
+        asked_(wait == no_wait || talk.quiet) {
     const process_identity me = this_process();
     self_ = {me.host, me.pid};
   }
@@ -47,10 +50,9 @@ class wait_display {
     if (asked_ || in_the_way) {
       return;
     }
-    const auto lock = store_.inspect(name_);
+    const auto lock = store_.inspect(name_, time_to_ask());
     const std::string trouble = trouble_with(lock);
-    const auto waited =
-        std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_);
+    const milliseconds waited = so_far();
     const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
     const std::string line =
         trouble.empty() ? waiting_line(*lock, self_, waited, now) : waiting_line(name_, trouble, waited);
@@ -73,18 +75,28 @@ class wait_display {
   }
 
  private:
+  [[nodiscard]] milliseconds so_far() const {
+    return std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - began_);
+  }
+
+  /// Until the wait is over: a store that does not answer must not make it longer.
+  [[nodiscard]] milliseconds time_to_ask() const {
+    return std::clamp(wait_ - std::min(wait_, so_far()), 0ms, client::answer_limit);
+  }
+
   /// Why nobody gets a lock there now, if so.
   [[nodiscard]] std::string trouble_with(const result<lock_record>& lock) const {
     if (!lock) {
       return lock.error().detail().empty() ? lock.error().message() : lock.error().detail();
     }
     const bool nobody = lock->holders.empty() && lock->may_hold.empty();
-    const auto why = nobody ? why_no_lock(store_.quarantine()) : std::vector<std::string>{};
+    const auto why = nobody ? why_no_lock(store_.quarantine(time_to_ask())) : std::vector<std::string>{};
     return why.empty() ? std::string() : why.front();
   }
 
   const client& store_;
   const std::string& name_;
+  milliseconds wait_;
   own_identity self_;
   bool terminal_;
   bool wanted_;
@@ -133,7 +145,7 @@ std::string in_the_way(const hold_record& h, wall_time now) {
 }  // namespace
 
 waited acquire(const client& store, const std::string& name, const acquire_options& options,
-               signal_inbox& signals, bool verbose) {
+               signal_inbox& signals, wait_talk talk) {
   event done;
   std::stop_source stop;
   std::optional<result<lease>> answer;
@@ -141,7 +153,7 @@ waited acquire(const client& store, const std::string& name, const acquire_optio
     answer.emplace(store.acquire(name, options, stop.get_token()));
     done.raise();
   });
-  wait_display display(store, name, verbose, options.wait != no_wait);
+  wait_display display(store, name, talk, options.wait);
   const int signal = serve_signals(signals, done, display, stop);
   display.clear();
   worker.join();

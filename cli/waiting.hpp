@@ -22,11 +22,17 @@ struct waited {
   int signal = 0;
 };
 
+/// What is printed while we wait.
+struct wait_talk {
+  bool verbose = false;  ///< who is in the way, also without a terminal
+  bool quiet = false;    ///< nothing
+};
+
 /// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone when this returns.
-/// Elsewhere that line is printed once, if `verbose` or if the store itself is in the way. A signal that would end us ends the wait: then no hold
+/// Elsewhere that line is printed once, if `talk.verbose` or if the store itself is in the way. It never makes the wait longer. A signal that would end us ends the wait: then no hold
 /// and no place in the queue is left. Throws std::system_error when the system has no thread left.
 [[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
-                             signal_inbox& signals, bool verbose);
+                             signal_inbox& signals, wait_talk talk);
 
 /// Who asks, to find our own place in the queue.
 struct own_identity {

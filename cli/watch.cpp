@@ -9,6 +9,7 @@
 #include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
 #include "cli/signals.hpp"
+#include "cli/terminal.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ constexpr std::chrono::milliseconds shortest_interval =
     20ms;  // the store has other things to do than to be looked at
 
 constexpr command_text text = {"watch", "[OPTIONS]",
-                               "Shows all locks, live, until it is interrupted (Ctrl-C, SIGTERM), which "
+                               "Shows all locks, live, until it is ended by the key q, Ctrl-C or SIGTERM, which "
                                "counts as success. On a terminal the\n"
                                "list, redrawn in place. Else one line per change, with tabs between time, "
                                "event (held, released, waiting, left),\n"
@@ -92,12 +93,17 @@ std::string changes_text(const std::vector<lock_record>& before, const std::vect
 }
 
 /// Waits for the next look; how to end, if it is the end.
-std::optional<outcome> pause(signal_inbox& signals, screen& view, std::chrono::milliseconds interval) {
+std::optional<outcome> pause(signal_inbox& signals, screen& view, single_keys& keys,
+                             std::chrono::milliseconds interval) {
   // A reader that left is seen although we have nothing to tell it.
-  std::array<pollfd, 2> sources{pollfd{signals.fd(), POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
+  std::array<pollfd, 3> sources{pollfd{signals.fd(), POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0},
+                                pollfd{keys.fd(), POLLIN, 0}};
   ::poll(sources.data(), sources.size(), static_cast<int>(interval.count()));
   if ((sources[1].revents & POLLERR) != 0) {
     return outcome{.status = status::signal_base + SIGPIPE, .signal = SIGPIPE};
+  }
+  if (keys.typed('q')) {
+    return outcome{.status = status::done};
   }
   while (const auto signal = signals.next()) {
     if (*signal == SIGINT || *signal == SIGTERM) {
@@ -107,9 +113,11 @@ std::optional<outcome> pause(signal_inbox& signals, screen& view, std::chrono::m
       return outcome{.status = status::signal_base + *signal, .signal = *signal};
     }
     if (*signal == SIGTSTP) {
+      keys.end();
       signals.stop_here(SIGTSTP, false);
     } else if (*signal == SIGCONT) {
       view.start_anew();
+      keys.begin();
     }
   }
   return std::nullopt;
@@ -123,7 +131,8 @@ std::vector<quarantine_state> servers_of(const client& store) {
   return all ? std::move(*all) : std::vector<quarantine_state>();
 }
 
-outcome watch(const client& store, form f, std::chrono::milliseconds interval, signal_inbox& signals) {
+outcome watch(const client& store, form f, std::chrono::milliseconds interval, signal_inbox& signals,
+              single_keys& keys) {
   screen view;
   std::vector<lock_record> before;
   bool seen = false;     // the store, once
@@ -137,7 +146,7 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
       const auto printed = print(f == form::screen ? view.redraw(*now, store.store(), servers_of(store))
                                                    : changes_text(before, *now, f));
       if (!printed) {
-        const auto over = pause(signals, view, 0ms);  // perhaps only the reader left
+        const auto over = pause(signals, view, keys, 0ms);  // perhaps only the reader left
         return over ? *over : outcome{.status = report(printed.error())};
       }
       before = std::move(*now);
@@ -147,7 +156,7 @@ outcome watch(const client& store, form f, std::chrono::milliseconds interval, s
     }
     seen = true;
     in_sight = now.has_value();
-    if (const auto over = pause(signals, view, interval)) {
+    if (const auto over = pause(signals, view, keys, interval)) {
       return *over;
     }
   }
@@ -174,7 +183,8 @@ outcome watch_command(const arguments& given) {
   const form f = p.json() ? form::json : is_terminal(STDOUT_FILENO) ? form::screen : form::lines;
   const auto length =
       std::clamp(interval->value_or(default_interval), shortest_interval, std::chrono::milliseconds(1h));
-  return watch(*store, f, length, signals);
+  single_keys keys(f == form::screen);
+  return watch(*store, f, length, signals, keys);
 }
 
 }  // namespace cremone::cli

@@ -20,7 +20,7 @@ constexpr command_text text = {"who", "[OPTIONS] NAME",
                                "servers could be asked to tell.\n"
                                "`status` is another name for it.",
                                "  cremone who backup\n"
-                               "  cremone who backup >/dev/null || echo nobody is at it\n"
+                               "  cremone who -q backup || echo nobody is at it\n"
                                "  cremone who --json backup | jq '.holders[0].pid'"};
 
 }  // namespace
@@ -28,6 +28,7 @@ constexpr command_text text = {"who", "[OPTIONS] NAME",
 outcome who_command(const arguments& given) {
   parser p(text);
   p.add_json();
+  p.add_quiet("print nothing; the exit code says whether it is held");
   p.add_name();
   if (const auto over = p.parse(given)) {
     return {.status = *over};
@@ -47,7 +48,7 @@ outcome who_command(const arguments& given) {
     const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
     out = describe_lock(*lock, store->store(), now, is_terminal(STDOUT_FILENO), colours_for(STDOUT_FILENO));
   }
-  if (const auto printed = print(out); !printed) {
+  if (const auto printed = print(p.quiet() ? "" : out); !printed) {
     return {.status = report(printed.error())};
   }
   if (!lock->foreign_lock.empty()) {
@@ -58,7 +59,7 @@ outcome who_command(const arguments& given) {
              "' is held cannot be told: too few servers could be asked, or remember");
     return {.status = status::outcome_unknown};
   }
-  if (lock->holders.empty()) {
+  if (lock->holders.empty() && !p.quiet()) {
     for (const std::string& why : why_no_lock(store->quarantine())) {
       complain(why);
     }

@@ -48,6 +48,12 @@ struct access;
 ///     }
 class client {
  public:
+  /// A store that takes longer to answer inspect(), list() or quarantine() counts as unreachable.
+  static constexpr std::chrono::milliseconds answer_limit{5000};
+
+  /// How long close() waits for answers that are outstanding.
+  static constexpr std::chrono::milliseconds close_grace{1000};
+
   client() noexcept = default;
   client(client&&) noexcept = default;
   client& operator=(client&& other) noexcept;
@@ -67,8 +73,10 @@ class client {
   [[nodiscard]] result<lease> acquire(const lock_name& name, const acquire_options& options = {},
                                       std::stop_token stop = {}) const;
 
-  /// Who holds a lock and who waits for it, as the store knows it now.
-  [[nodiscard]] result<lock_record> inspect(const lock_name& name) const;
+  /// Who holds a lock and who waits for it, as the store knows it now. *unreachable* when no answer
+  /// comes within `limit`.
+  [[nodiscard]] result<lock_record> inspect(const lock_name& name,
+                                            std::chrono::milliseconds limit = answer_limit) const;
 
   /// Every lock that is held or waited for, ordered by name.
   [[nodiscard]] result<std::vector<lock_record>> list() const;
@@ -85,7 +93,8 @@ class client {
   [[nodiscard]] result<std::vector<finding>> examine() const;
 
   /// Each server of the store and whether it gives out locks; empty for stores that cannot forget.
-  [[nodiscard]] result<std::vector<quarantine_state>> quarantine() const;
+  [[nodiscard]] result<std::vector<quarantine_state>> quarantine(
+      std::chrono::milliseconds limit = answer_limit) const;
 
   /// Ends every quarantine at once, by order of a person who knows that nobody holds a lock from before the restart.
   /// *unsupported* for stores that have none.
@@ -103,13 +112,28 @@ class client {
   /// The longest ttl that the store takes. Zero for a client that was moved from or never opened.
   [[nodiscard]] std::chrono::milliseconds max_ttl() const;
 
+  /// The ttl of an acquire that names none: 30 s, or `max_ttl()` where that is shorter.
+  [[nodiscard]] std::chrono::milliseconds default_ttl() const;
+
+  /// The longest outage of the store that a lease with these options survives. The outage begins at
+  /// the worst moment, just before a renewal is sent. `spare` is the part of the validity that the
+  /// holder needs to stop its work. The bound assumes that the store answers at once when it is back:
+  /// subtract a round trip, and up to 2 s if packets were dropped and TCP must retransmit.
+  ///
+  ///     locks.survivable_outage();                  // a little under 20 s for the default ttl of 30 s
+  ///     locks.survivable_outage({.ttl = 60s}, 5s);  // the work must stop 5 s before the lease ends
+  [[nodiscard]] std::chrono::milliseconds survivable_outage(const acquire_options& options = {},
+                                                            std::chrono::milliseconds spare = {}) const;
+
   /// The store, for messages: no secrets in it. Empty for a client that was moved from or never opened.
   [[nodiscard]] std::string store() const;
 
-  /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are requested), waits up
-  /// to 1 s for the store to answer, and ends the client's threads. Returns within 2 s whatever the store does.
-  /// The destructor does the same. Called from a callback of this client it does not wait for that callback.
-  void close() noexcept;
+  /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are requested),
+  /// waits up to `grace` for the store to answer, and ends the client's threads. Returns within 1 s
+  /// more, whatever the store does. A shorter grace suits a store that is known to be silent: the
+  /// releases are still sent. The destructor closes with the default grace. Called from a callback of
+  /// this client, close() does not wait for that callback.
+  void close(std::chrono::milliseconds grace = close_grace) noexcept;
 
  private:
   friend struct detail::access;

@@ -77,6 +77,11 @@ class lease {
   /// Empty for a lease that holds nothing.
   [[nodiscard]] const lock_name& name() const noexcept;
 
+  /// The outcome of the last renewal, for a holder that stops its work before `deadline()` and must
+  /// say why. After a failure the message names the store and says how long the store has been silent,
+  /// or why the store refused. After a loss: the reason of the loss. *not_held* after a release.
+  [[nodiscard]] result<void> last_renewal() const;
+
   /// Stop is requested when the lease is lost, by a thread of the client: in a process that was stopped for a while
   /// perhaps only after others got the lock, when `held()` has long said so. Not requested by a release.
   [[nodiscard]] std::stop_token get_stop_token() const;

@@ -6,6 +6,7 @@
 #include <cremone/types.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -22,10 +23,11 @@ inline constexpr std::chrono::milliseconds no_wait{0};
 ///
 ///     auto lease = locks.acquire("nightly", {.ttl = 10s, .wait = 2s, .label = "report of the 14th"});
 struct acquire_options {
-  /// How long the hold outlives a holder that vanished, 100 ms to the store's `client::max_ttl()`, which is 60 s unless its URL says
-  /// otherwise. The lease is renewed at a third of it
-  /// for as long as it lives, so that this is no limit on the work.
-  std::chrono::milliseconds ttl{30'000};
+  /// How long the hold outlives a holder that vanished: 100 ms to the store's `client::max_ttl()`, which
+  /// is 60 s unless its URL says otherwise. A longer ttl is refused. Absent: `client::default_ttl()`,
+  /// which is 30 s, or `max_ttl()` if that is shorter. The lease is renewed for as long as it lives, so
+  /// the ttl is no limit on the work.
+  std::optional<std::chrono::milliseconds> ttl{};
 
   /// How long to wait for the lock: `no_wait`, a time, or `forever`.
   std::chrono::milliseconds wait = forever;
@@ -40,6 +42,11 @@ struct acquire_options {
   std::string_view label{};
 
   cremone::mode mode = mode::exclusive;
+
+  /// Renewals per ttl while the store answers: 3 to 30, at most one every 10 ms. With more renewals the
+  /// lease survives a longer outage (`client::survivable_outage()`), at the cost of more requests. The
+  /// default suits a process with many leases; `cremone run` has one lease and renews 15 times.
+  int renewals_per_ttl = 3;
 };
 
 // GCC 12 destroys aggregate temporaries inside a co_await expression twice. Without a destructor there is

@@ -2,6 +2,8 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace cremone {
 
@@ -20,7 +22,44 @@ std::size_t control_size(std::string_view text) noexcept {
   return 0;
 }
 
+/// Each bidirectional control character: its code, and how UTF-8 writes it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> bidirectional_controls = {{
+    {"U+061C", "\xd8\x9c"},
+    {"U+200E", "\xe2\x80\x8e"},
+    {"U+200F", "\xe2\x80\x8f"},
+    {"U+202A", "\xe2\x80\xaa"},
+    {"U+202B", "\xe2\x80\xab"},
+    {"U+202C", "\xe2\x80\xac"},
+    {"U+202D", "\xe2\x80\xad"},
+    {"U+202E", "\xe2\x80\xae"},
+    {"U+2066", "\xe2\x81\xa6"},
+    {"U+2067", "\xe2\x81\xa7"},
+    {"U+2068", "\xe2\x81\xa8"},
+    {"U+2069", "\xe2\x81\xa9"},
+}};
+
+/// How many bytes at the start of `text` are a bidirectional control character.
+std::size_t bidirectional_size(std::string_view text) noexcept {
+  for (const auto& [code, bytes] : bidirectional_controls) {
+    if (text.starts_with(bytes)) {
+      return bytes.size();
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::optional<bidirectional> find_bidirectional(std::string_view text) {
+  std::optional<bidirectional> first;
+  for (const auto& [code, bytes] : bidirectional_controls) {
+    const std::size_t at = text.find(bytes);
+    if (at != std::string_view::npos && (!first || at < first->at)) {
+      first = bidirectional{at, std::string(code)};
+    }
+  }
+  return first;
+}
 
 std::size_t find_control(std::string_view text) noexcept {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -35,7 +74,7 @@ std::string printable(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
   while (!text.empty()) {
-    const std::size_t control = control_size(text);
+    const std::size_t control = std::max(control_size(text), bidirectional_size(text));
     for (std::size_t i = 0; i < control; ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
       out += "\\x";

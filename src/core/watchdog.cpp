@@ -12,9 +12,15 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Renewals are due on a grid of at most ttl/30, so that leases of about the same age go out in one batch.
-nanoseconds grid_of(std::chrono::milliseconds ttl) noexcept {
-  const auto step = static_cast<std::uint64_t>(nanoseconds(ttl).count()) / 30;
+/// From the send of a renewal to the next one, while the store answers.
+nanoseconds interval_of(const lease_timing& timing) noexcept {
+  return std::max<nanoseconds>(nanoseconds(timing.ttl) / timing.renewals_per_ttl, least_renewal_interval);
+}
+
+/// Renewals are due on a grid of at most a tenth of the interval between two (ttl/30 by default), so that
+/// leases of about the same age go out in one batch.
+nanoseconds grid_of(nanoseconds interval) noexcept {
+  const auto step = static_cast<std::uint64_t>(interval.count()) / 10;
   return nanoseconds(static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(step, 1))));
 }
 
@@ -23,13 +29,21 @@ instant on_grid(instant t, nanoseconds grid, nanoseconds phase) noexcept {
   return instant(shifted - shifted % grid - phase);
 }
 
-/// A renewal without an answer is tried again soon, sooner as the end comes nearer, never in a busy loop.
-nanoseconds retry_pause(nanoseconds left, std::chrono::milliseconds ttl) noexcept {
+/// A renewal without an answer is tried again soon, sooner as the end comes nearer, never in a busy loop. The
+/// longest pause is a quarter of the interval between two renewals (ttl/12 by default).
+nanoseconds retry_pause(nanoseconds left, const lease_timing& timing) noexcept {
   constexpr nanoseconds least = std::chrono::milliseconds(5);
-  return std::clamp<nanoseconds>(left / 4, least, std::max<nanoseconds>(least, nanoseconds(ttl) / 12));
+  return std::clamp<nanoseconds>(left / 4, least, std::max<nanoseconds>(least, interval_of(timing) / 4));
 }
 
 }  // namespace
+
+nanoseconds survivable_outage(const lease_timing& timing, nanoseconds spare) noexcept {
+  const nanoseconds validity = valid_until(instant{}, timing.ttl, timing.drift_ppm) - instant{};
+  // A pause of p that ends with `spare` left was chosen when p + spare were left: p is a quarter of that sum.
+  const nanoseconds last_pause = retry_pause(spare / 3 * 4, timing);
+  return std::max(validity - spare - interval_of(timing) - last_pause, nanoseconds(0));
+}
 
 watchdog::watchdog(const lease_timing& timing, instant sent) noexcept
     : timing_(timing), last_(later(sent, timing.max_hold)) {
@@ -41,7 +55,7 @@ void watchdog::believe(instant sent) noexcept {
   deadline_ = std::min(valid_until(sent, timing_.ttl, timing_.drift_ppm), last_);
   renew_at_ = at_max_hold()
                   ? instant::max()
-                  : on_grid(sent + nanoseconds(timing_.ttl) / 3, grid_of(timing_.ttl), timing_.phase);
+                  : on_grid(sent + interval_of(timing_), grid_of(interval_of(timing_)), timing_.phase);
 }
 
 instant watchdog::wake_at() const noexcept {
@@ -97,7 +111,7 @@ watchdog::verdict watchdog::unknown(instant now) noexcept {
   if (expire(now) == verdict::lost) {
     return verdict::lost;
   }
-  renew_at_ = now + retry_pause(deadline_ - now, timing_.ttl);
+  renew_at_ = now + retry_pause(deadline_ - now, timing_);
   return verdict::nothing;
 }
 

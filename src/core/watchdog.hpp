@@ -18,7 +18,16 @@ struct lease_timing {
   std::int64_t drift_ppm = 0;
   std::chrono::nanoseconds phase{};
   std::chrono::milliseconds max_hold = std::chrono::milliseconds::max();  ///< the longest life; max: no limit
+  int renewals_per_ttl = 3;
 };
+
+/// Renewals never come closer together than this, however short the ttl: no busy loop.
+inline constexpr std::chrono::milliseconds least_renewal_interval{10};
+
+/// The longest outage that a lease is sure to survive when it begins just before a renewal is sent: what is
+/// left of the validity then, without `spare` at its end and without one pause between two retries.
+[[nodiscard]] std::chrono::nanoseconds survivable_outage(const lease_timing& timing,
+                                                         std::chrono::nanoseconds spare) noexcept;
 
 enum class life : std::uint8_t { held, released, lost };
 
@@ -43,6 +52,9 @@ class watchdog {
 
   /// Is that the end of max_hold, which no renewal moves? Then none is asked for any more.
   [[nodiscard]] bool at_max_hold() const noexcept { return deadline_ == last_; }
+
+  /// Is a renewal on its way?
+  [[nodiscard]] bool in_flight() const noexcept { return in_flight_; }
 
   /// When tick() wants to be called next; the end of time when there is nothing more to do.
   [[nodiscard]] instant wake_at() const noexcept;

@@ -22,7 +22,7 @@ core::acquire_settings settings_for(const engine& e, const lock_name& name, cons
   std::uint64_t seed = 0;
   std::memcpy(&seed, owner.raw().data(), sizeof seed);
   return {.name = name,
-          .ttl = options.ttl,
+          .ttl = *options.ttl,
           .max_hold = options.max_hold,
           .wait = options.wait == forever ? std::nullopt : std::optional(options.wait),
           .drift_ppm = t.drift_ppm,
@@ -43,13 +43,14 @@ acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const 
       request_{.name = name,
                .owner = engine_->fresh_owner(),
                .mode = options.mode,
-               .ttl = options.ttl,
+               .ttl = *options.ttl,
                .who = std::move(who),
                .join = false,
                .wake = {},
                .waiter = engine_->fresh_owner(),
                .proposal = {}},
       max_hold_(options.max_hold),
+      renewals_per_ttl_(options.renewals_per_ttl),
       machine_(settings_for(*engine_, name, options, request_.owner)),
       done_(std::move(done)) {}
 
@@ -292,7 +293,7 @@ void acquire_op::succeed(const core::acquire_action& action) {
   engine_->gave_out();
   engine_->holders().with_table([&](core::observations& seen) { seen.forget(request_.name); });
   const core::lease_timing timing{request_.ttl, engine_->store_traits().drift_ppm, engine_->phase(),
-                                  max_hold_};
+                                  max_hold_, renewals_per_ttl_};
   auto h =
       std::make_shared<hold>(engine_, request_.name, request_.owner, granted_.token, timing, action.since);
   if (!engine_->leases().add(*h)) {

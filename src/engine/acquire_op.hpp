@@ -19,6 +19,7 @@ namespace cremone::detail {
 
 class acquire_op final : public hint_sink, public std::enable_shared_from_this<acquire_op> {
  public:
+  /// `options` names a ttl.
   acquire_op(std::shared_ptr<engine> by, const lock_name& name, const acquire_options& options,
              owner_data who, callback<void(result<lease>)> done);
 
@@ -76,6 +77,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   // Touched only by the thread that drains, once started.
   acquire_request request_;
   const std::chrono::milliseconds max_hold_;
+  const int renewals_per_ttl_;
   core::acquire machine_;
   callback<void(result<lease>)> done_;
   grant granted_;

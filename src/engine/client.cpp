@@ -17,9 +17,6 @@ namespace cremone {
 
 namespace {
 
-/// Bounds inspect() and list(); a store that takes longer does not answer.
-constexpr std::chrono::milliseconds question_bound{5000};
-
 error never_opened() { return {errc::unsupported, "this client was moved from or never opened"}; }
 
 /// Why nothing can be asked of this engine, if so. Before any mutex.
@@ -43,14 +40,14 @@ std::optional<error> unreadable(const std::shared_ptr<detail::engine>& e) {
 }
 
 template <class T, class Ask>
-result<T> ask(detail::engine& e, Ask&& question) {
+result<T> ask(detail::engine& e, Ask&& question, std::chrono::milliseconds limit = client::answer_limit) {
   const auto box = std::make_shared<detail::mailbox<result<T>>>();
   std::forward<Ask>(question)([box](result<T> r) { box->put(std::move(r)); });
-  if (auto got = box->wait_for(question_bound)) {
+  if (auto got = box->wait_for(limit)) {
     return std::move(*got);
   }
-  return error(errc::unreachable, e.store_traits().store + " did not answer within " +
-                                      std::to_string(question_bound.count()) + " ms");
+  return error(errc::unreachable,
+               e.store_traits().store + " did not answer within " + std::to_string(limit.count()) + " ms");
 }
 
 bool about_a_quarantine(const finding& f) {
@@ -126,7 +123,7 @@ result<lease> client::acquire(const lock_name& name, const acquire_options& opti
   return box->wait();
 }
 
-result<lock_record> client::inspect(const lock_name& name) const {
+result<lock_record> client::inspect(const lock_name& name, std::chrono::milliseconds limit) const {
   if (auto no = unreadable(engine_)) {
     return *no;
   }
@@ -134,10 +131,14 @@ result<lock_record> client::inspect(const lock_name& name) const {
     return fine.error();
   }
   const auto asked = std::make_shared<const lock_name>(name);  // must live until the answer
-  return ask<lock_record>(*engine_, [&](auto reply) {
-    engine_->store().inspect(
-        *asked, [asked, reply = std::move(reply)](result<lock_record> r) mutable { reply(std::move(r)); });
-  });
+  return ask<lock_record>(
+      *engine_,
+      [&](auto reply) {
+        engine_->store().inspect(*asked, [asked, reply = std::move(reply)](result<lock_record> r) mutable {
+          reply(std::move(r));
+        });
+      },
+      limit);
 }
 
 result<std::vector<lock_record>> client::list() const {
@@ -195,12 +196,12 @@ result<std::vector<finding>> client::examine() const {
   return found;
 }
 
-result<std::vector<quarantine_state>> client::quarantine() const {
+result<std::vector<quarantine_state>> client::quarantine(std::chrono::milliseconds limit) const {
   if (auto no = unreadable(engine_)) {
     return *no;
   }
   auto all = ask<std::vector<quarantine_state>>(
-      *engine_, [&](auto reply) { engine_->store().quarantine(std::move(reply)); });
+      *engine_, [&](auto reply) { engine_->store().quarantine(std::move(reply)); }, limit);
   if (all) {
     for (quarantine_state& one : *all) {
       engine_->watch_quarantine(one);
@@ -236,11 +237,24 @@ std::chrono::milliseconds client::max_ttl() const {
   return engine_ ? engine_->store_traits().max_ttl : std::chrono::milliseconds(0);
 }
 
+std::chrono::milliseconds client::default_ttl() const { return core::ttl_of({}, max_ttl()); }
+
+std::chrono::milliseconds client::survivable_outage(const acquire_options& options,
+                                                    std::chrono::milliseconds spare) const {
+  if (!engine_) {
+    return std::chrono::milliseconds(0);
+  }
+  const core::lease_timing timing{.ttl = core::ttl_of(options, max_ttl()),
+                                  .drift_ppm = engine_->store_traits().drift_ppm,
+                                  .renewals_per_ttl = options.renewals_per_ttl};
+  return std::chrono::floor<std::chrono::milliseconds>(core::survivable_outage(timing, spare));
+}
+
 std::string client::store() const { return engine_ ? engine_->store_traits().store : std::string(); }
 
-void client::close() noexcept {
+void client::close(std::chrono::milliseconds grace) noexcept {
   if (engine_ && engine_->at_home()) {
-    engine_->close();
+    engine_->close(grace);
   }
 }
 

@@ -91,7 +91,7 @@ owner_id engine::fresh_owner() noexcept {
 }
 
 result<void> engine::check(const lock_name& name, const acquire_options& options) const {
-  if (auto fine = core::validate_name(name); !fine) {
+  if (auto fine = core::validate_new_name(name); !fine) {
     return fine;
   }
   if (auto fine = core::validate_options(options, traits_.max_ttl); !fine) {
@@ -112,7 +112,9 @@ std::shared_ptr<acquire_op> engine::acquire(const lock_name& name, const acquire
     return nullptr;
   }
   owner_data who{me_.host, me_.pid, me_.user, std::string(options.label), env_->wall_now()};
-  auto op = std::make_shared<acquire_op>(shared_from_this(), name, options, std::move(who), std::move(done));
+  acquire_options chosen = options;
+  chosen.ttl = core::ttl_of(options, traits_.max_ttl);
+  auto op = std::make_shared<acquire_op>(shared_from_this(), name, chosen, std::move(who), std::move(done));
   counted.hand_over();
   op->start();
   return op;

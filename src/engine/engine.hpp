@@ -37,9 +37,6 @@ class release_op;
 /// Threads: all members from any thread.
 class engine : public std::enable_shared_from_this<engine> {
  public:
-  /// How long close() waits for the store to answer what is outstanding.
-  static constexpr std::chrono::milliseconds close_grace{1000};
-
   /// `seen`: where what is seen of holders outlives this process; null: nowhere. `me`: what others are shown of it.
   engine(std::shared_ptr<env> e, std::shared_ptr<backend> store, std::unique_ptr<seen_notes> seen = nullptr,
          std::shared_ptr<const event_hub> events = std::make_shared<const event_hub>(),
@@ -65,7 +62,7 @@ class engine : public std::enable_shared_from_this<engine> {
   void end_handle(const std::shared_ptr<hold>& h, callback<void(result<void>)> done);
 
   /// Waits at most `grace` on the system's own clock for answers that are outstanding.
-  void close(std::chrono::milliseconds grace = close_grace) noexcept;
+  void close(std::chrono::milliseconds grace = client::close_grace) noexcept;
 
   // For the operations.
   [[nodiscard]] env& outside() noexcept { return *env_; }

@@ -37,6 +37,7 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
         max_hold(timing.max_hold),
         dog(timing, since),
         wake(dog.wake_at()),
+        heard(since),
         deadline(dog.deadline()) {}
 
   [[nodiscard]] static lease to_lease(std::shared_ptr<hold> h) { return lease(std::move(h)); }
@@ -56,8 +57,9 @@ class hold : public std::enable_shared_from_this<hold>, public boost::intrusive:
   std::uint32_t handles = 1;             // leases that stand for this hold
   std::optional<std::stop_source> stop;  // made when first asked for
   std::vector<callback<void(const error&)>> on_lost;
-  std::optional<error> loss;  // why, once lost
-  std::string trouble;        // why the last renewal did not succeed; empty when it did
+  std::optional<error> loss;     // why, once lost
+  std::optional<error> trouble;  // why the last renewal did not succeed; empty when it did
+  instant heard;                 // when the store last answered about this hold
 
   /// A copy of dog.deadline() that `held()` reads without the mutex; instant::min() once it is over.
   std::atomic<instant> deadline;

@@ -9,6 +9,7 @@
 namespace cremone::detail {
 
 using core::life;
+using std::chrono::nanoseconds;
 using verdict = core::watchdog::verdict;
 
 /// Renewals that travel together, and the holds that keep their names alive.
@@ -107,14 +108,9 @@ void keeper::announce(const std::shared_ptr<hold>& h) {
 
 namespace {
 
-error ran_out(const hold& h) {
-  if (h.dog.at_max_hold()) {
-    return {errc::lost,
-            "lock '" + h.name.str() + "' was held for its max_hold of " + describe_time(h.max_hold)};
-  }
-  return {errc::lost,
-          "the lease of lock '" + h.name.str() + "' ran out: no renewal succeeded within its ttl of " +
-              std::to_string(h.ttl.count()) + " ms" + (h.trouble.empty() ? "" : "; " + h.trouble)};
+/// An answer, even a refusal, shows that the store is there.
+bool is_silence(const error& why) noexcept {
+  return why == errc::unreachable || why == errc::outcome_unknown;
 }
 
 error taken_away(const hold& h, const std::string& detail) {
@@ -128,6 +124,49 @@ error closed_under(const hold& h) {
 
 }  // namespace
 
+/// "redis://db:6379 has been silent for 17.2 s (db:6379 did not answer in time)"
+std::string keeper::silence_of(const hold& h, instant now) const {
+  constexpr std::chrono::milliseconds shown_step{100};
+  const auto length = std::chrono::floor<std::chrono::milliseconds>(now - h.heard);
+  const std::string span = describe_time(length - length % shown_step);
+  if (!h.trouble && !h.dog.in_flight()) {
+    return "this process sent no renewal to " + store_name_ + " for " + span + "; was it stopped?";
+  }
+  const std::string detail =
+      h.trouble && !h.trouble->detail().empty() ? " (" + h.trouble->detail() + ")" : "";
+  return store_name_ +
+         (!h.trouble || is_silence(*h.trouble) ? " has been silent for " + span
+                                               : " has refused to renew it") +
+         detail;
+}
+
+error keeper::ran_out(const hold& h, instant now) const {
+  if (h.dog.at_max_hold()) {
+    return {errc::lost,
+            "lock '" + h.name.str() + "' was held for its max_hold of " + describe_time(h.max_hold)};
+  }
+  return {errc::lost, "the lease of lock '" + h.name.str() +
+                          "' ran out: no renewal succeeded within its ttl of " + describe_time(h.ttl) + "; " +
+                          silence_of(h, now)};
+}
+
+result<void> keeper::last_renewal(hold& h) {
+  const bool alive = held(h);
+  const std::lock_guard lock(mutex_);
+  if (h.loss) {
+    return *h.loss;
+  }
+  if (!alive || h.dog.state() != life::held) {
+    return error(errc::not_held, "the lease of lock '" + h.name.str() + "' was released");
+  }
+  const instant now = env_->now();
+  const bool overdue = now - h.heard >= nanoseconds(h.ttl) / 2;  // a renewal comes at a third, or sooner
+  if (!h.trouble && !overdue) {
+    return {};
+  }
+  return error(h.trouble ? h.trouble->code() : errc::unreachable, silence_of(h, now));
+}
+
 void keeper::tick() {
   std::vector<std::shared_ptr<hold>> lost;
   std::vector<std::shared_ptr<batch>> batches;
@@ -139,7 +178,7 @@ void keeper::tick() {
       hold& h = due_.begin()->second.front();
       switch (h.dog.tick(now)) {
         case verdict::lost:
-          lose(h, ran_out(h));
+          lose(h, ran_out(h, now));
           lost.push_back(h.shared_from_this());
           continue;
         case verdict::renew:
@@ -181,17 +220,21 @@ void keeper::answered(const batch& b, const std::vector<answer>& answers) {
       hold& h = *b.holds[i];
       verdict v = verdict::nothing;
       if (std::holds_alternative<done>(answers[i])) {
-        h.trouble.clear();
+        h.trouble.reset();
+        h.heard = now;
         v = h.dog.renewed(now);
       } else if (const auto* no = std::get_if<refused>(&answers[i])) {
-        h.trouble = no->why.detail();
+        h.trouble = no->why;
         v = h.dog.refused(now, no->why.code());
       } else {
-        h.trouble = std::get<unknown>(answers[i]).why.detail();
+        h.trouble = std::get<unknown>(answers[i]).why;
         v = h.dog.unknown(now);
       }
+      if (h.trouble && !is_silence(*h.trouble)) {
+        h.heard = now;
+      }
       if (v == verdict::lost) {
-        lose(h, now >= h.dog.deadline() ? ran_out(h) : taken_away(h, h.trouble));
+        lose(h, now >= h.dog.deadline() ? ran_out(h, now) : taken_away(h, h.trouble->detail()));
         lost.push_back(b.holds[i]);
       } else if (h.dog.state() == life::held && h.is_linked()) {
         requeue(h);
@@ -220,7 +263,7 @@ bool keeper::held(hold& h) {
     if (h.dog.expire(now) != verdict::lost) {
       return h.dog.held_at(now);  // renewed, released or lost between the load and the lock
     }
-    lose(h, ran_out(h));
+    lose(h, ran_out(h, now));
   }
   announce(h.shared_from_this());
   return false;

@@ -27,8 +27,8 @@ class keeper : public std::enable_shared_from_this<keeper> {
   /// Leases per renew call of the backend: bounds what one slow answer can delay.
   static constexpr std::size_t batch_limit = 100;
 
-  keeper(std::shared_ptr<env> e, std::shared_ptr<backend> store) noexcept
-      : env_(std::move(e)), store_(std::move(store)) {}
+  keeper(std::shared_ptr<env> e, std::shared_ptr<backend> store)
+      : env_(std::move(e)), store_(std::move(store)), store_name_(store_->describe().store) {}
 
   /// False once closed: the caller must release what it got.
   [[nodiscard]] bool add(hold& h);
@@ -47,6 +47,9 @@ class keeper : public std::enable_shared_from_this<keeper> {
     lost,          ///< it is lost and other handles know it still
   };
   [[nodiscard]] parting drop_handle(hold& h);
+
+  /// Why the last renewal has not succeeded, if so; why the lease was lost, if it was.
+  [[nodiscard]] result<void> last_renewal(hold& h);
 
   [[nodiscard]] std::stop_token stop_token_of(hold& h);
   void on_lost(hold& h, callback<void(const error&)> fn);
@@ -67,10 +70,13 @@ class keeper : public std::enable_shared_from_this<keeper> {
   void unlink(hold& h) noexcept;
   void arm(instant when);
   void lose(hold& h, error why);
+  [[nodiscard]] std::string silence_of(const hold& h, instant now) const;
+  [[nodiscard]] error ran_out(const hold& h, instant now) const;
   void announce(const std::shared_ptr<hold>& h);
 
   const std::shared_ptr<env> env_;
   const std::shared_ptr<backend> store_;
+  const std::string store_name_;  // for messages
 
   std::mutex mutex_;
   bool closed_ = false;

@@ -71,6 +71,13 @@ const lock_name& lease::name() const noexcept {
   return hold_ ? hold_->name : none;
 }
 
+result<void> lease::last_renewal() const {
+  if (!at_home(hold_)) {
+    return nothing_held();
+  }
+  return hold_->owner_engine->leases().last_renewal(*hold_);
+}
+
 std::stop_token lease::get_stop_token() const {
   return at_home(hold_) ? hold_->owner_engine->leases().stop_token_of(*hold_) : std::stop_token{};
 }

@@ -56,7 +56,8 @@ TEST_F(Doctor, GivesJsonToPrograms) {
   const json j = json::parse(end.out);
   EXPECT_EQ(j["store"], url());
   EXPECT_EQ(j["overall"], "good");
-  EXPECT_EQ(j["findings"].size(), 10U);
+  EXPECT_EQ(j["findings"].size(), 11U);
+  EXPECT_EQ(finding_about(j, "outage")["value"], "run 22.4s, library 19.9s");
   EXPECT_EQ(finding_about(j, "journal")["value"], "wal, synchronous normal");
   EXPECT_EQ(finding_about(j, "journal")["node"], dir.file("locks.db"));
 }

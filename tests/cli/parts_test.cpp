@@ -8,8 +8,10 @@
 #include "cli/loss_policy.hpp"
 #include "cli/record_json.hpp"
 #include "cli/record_text.hpp"
+#include "cli/run_options.hpp"
 #include "cli/secrets.hpp"
 #include "cli/waiting.hpp"
+#include "core/watchdog.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -118,6 +120,12 @@ TEST(LossPolicy, KnowsALeaseThatWasLostBetweenTwoQuestions) {
   loss_policy p(5s, start_of_time + 30s);
   EXPECT_EQ(p.next(start_of_time + 10s, true, instant::min()), step::nothing);
   EXPECT_EQ(p.wake_at(), start_of_time + 25s);
+}
+
+TEST(RunTiming, LeaseOfThirtySecondsSurvivesTwentyWithoutItsServer) {
+  const core::lease_timing timing{.ttl = 30s, .drift_ppm = 1000, .renewals_per_ttl = run_renewals_per_ttl};
+  const auto outage = core::survivable_outage(timing, timing.ttl / default_grace_divisor);
+  EXPECT_GE(outage, 20s + 2s) << "with 2 s to connect again";
 }
 
 TEST(Candidates, FollowThePath) {

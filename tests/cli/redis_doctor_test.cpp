@@ -52,7 +52,7 @@ TEST_F(RedisDoctor, FindsNothingWrongWithAServerMadeForLocks) {
   const look seen = at(server);
   EXPECT_EQ(seen.code, 0);
   EXPECT_EQ(seen.all["overall"], "good") << seen.all.dump(1);
-  EXPECT_EQ(seen.all["findings"].size(), 10U);
+  EXPECT_EQ(seen.all["findings"].size(), 11U);
   EXPECT_EQ(seen.about("persistence")["value"], "append-only file, fsync always");
   EXPECT_EQ(seen.about("version")["node"], server.node());
   EXPECT_THAT(server.keys_in(), IsEmpty()) << "it leaves nothing behind";

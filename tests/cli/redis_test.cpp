@@ -5,11 +5,13 @@
 #include "cli/fixture.hpp"
 #include "support/redis_server.hpp"
 
+#include <chrono>
 #include <sstream>
 
 namespace cremone::test {
 namespace {
 
+using namespace std::chrono_literals;
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -176,6 +178,35 @@ TEST_F(RedisTool, APasswordInTheUrlIsNotSeenInThePsOfOthersNorByTheCommand) {
     first.cremone().signal(SIGTERM);
     (void)first.cremone().wait();
   }
+}
+
+TEST_F(RedisTool, RunOutlivesTwoThirdsOfItsTtlWithoutTheServer) {
+  holding first(dir, here(), "x", {"--ttl", "4s"});
+  ASSERT_TRUE(first.held());
+  const auto began = std::chrono::steady_clock::now();
+  server_.suspend();
+  const auto end = first.cremone().wait();
+  const auto took = std::chrono::steady_clock::now() - began;
+  server_.resume();
+  EXPECT_EQ(end.code, 76) << end.err;
+  EXPECT_GE(took, 4s * 2 / 3) << end.err;
+  EXPECT_THAT(end.err, ::testing::ContainsRegex(server_.node() + ".* has been silent for [23]\\.[0-9] s"));
+}
+
+TEST_F(RedisTool, WaitEndsInTimeWhenTheServerIsSilent) {
+  server_.suspend();
+  bool in_time = false;
+  for (int attempt = 0; attempt < 3 && !in_time; ++attempt) {  // a loaded machine may spoil one
+    const auto began = std::chrono::steady_clock::now();
+    const auto end = cremone({"run", "--wait", "1s", "x", "--", "true"});
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_NE(end.code, 0);
+    EXPECT_THAT(end.err, HasSubstr(server_.node()));
+    EXPECT_GE(took, 1s);
+    in_time = took < 1900ms;  // asking the server who holds the lock takes 5 s, closing the client 1 s
+  }
+  server_.resume();
+  EXPECT_TRUE(in_time);
 }
 
 }  // namespace

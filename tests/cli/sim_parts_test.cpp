@@ -167,6 +167,11 @@ TEST(SimProgress, OfAnEternityIsInYears) {
   EXPECT_THAT(progress_line({10, std::uint64_t{1} << 63U, 0}, 1s, 80, {}), HasSubstr(", years left"));
 }
 
+TEST(SimProgress, EstimateIsForAllSchedules) {
+  EXPECT_THAT(duration_line({300, 10'000, 0}, 1s), StartsWith("10000 schedules take about 33s here"));
+  EXPECT_THAT(duration_line({1, std::uint64_t{1} << 63U, 0}, 1s), HasSubstr("about years"));
+}
+
 TEST(SimProgress, IsNeverWiderThanTheTerminal) {
   for (std::size_t columns = 1; columns < 80; ++columns) {
     EXPECT_LE(width(progress_line({1200, 10'000, 2}, 4s, columns, {})), columns);

@@ -221,5 +221,36 @@ TEST_F(Sim, CtrlZStopsASwarmAndFgContinuesIt) {
   EXPECT_EQ(shell.report(), "killed 2");
 }
 
+/// The commands `sim replay` of a text that name the layout classic.
+std::vector<std::string> classic_replays_in(const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t begin = line.find("cremone sim replay");
+    if (begin != std::string::npos && line.find("--layout classic") != std::string::npos) {
+      found.push_back(line.substr(begin, line.find_first_of("#|") - begin));
+    }
+  }
+  return found;
+}
+
+TEST_F(Sim, DocumentedReplaysShowAViolation) {
+  for (const std::string& text : {contents(CREMONE_README), sim({"replay", "--help"}).out}) {
+    const auto commands = classic_replays_in(text);
+    ASSERT_EQ(commands.size(), 1U) << text;
+    const auto end = as_printed(commands.front());
+    EXPECT_EQ(end.code, 1) << commands.front();
+    EXPECT_THAT(end.out, HasSubstr("VIOLATION")) << commands.front();
+  }
+}
+
+TEST_F(Sim, SwarmEstimatesItsTimeAfterTheFirstSecond) {
+  process swarm(cremone_words({"sim", "swarm", "--seeds", "1000000"}), here());
+  EXPECT_TRUE(
+      wait_for([&] { return swarm.err().find("1000000 schedules take about ") != std::string::npos; }));
+  swarm.signal(SIGINT);
+  EXPECT_EQ(swarm.wait().signal, SIGINT);
+}
+
 }  // namespace
 }  // namespace cremone::test

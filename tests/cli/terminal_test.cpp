@@ -145,5 +145,19 @@ TEST_F(AtATerminal, WatchRedrawsUntilCtrlC) {
   EXPECT_EQ(shell.report(), "exited 0");
 }
 
+TEST_F(AtATerminal, KeyQEndsWatchAndRestoresTheTerminal) {
+  small_shell shell(
+      {"sh", "-c", std::string(CREMONE_TOOL) + " watch && stty -a && read line && echo \"got $line\""},
+      here().environment);
+  ASSERT_TRUE(shell.shows("NAME"));
+  shell.type("x");  // any other key does nothing
+  shell.type("q");
+  ASSERT_TRUE(shell.shows(" icanon")) << "lines again";
+  EXPECT_TRUE(shell.shows(" echo ")) << "and echo";
+  shell.type("hello\n");
+  EXPECT_TRUE(shell.shows("got hello"));
+  EXPECT_EQ(shell.report(), "exited 0");
+}
+
 }  // namespace
 }  // namespace cremone::test

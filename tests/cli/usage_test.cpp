@@ -23,6 +23,7 @@ TEST_F(Tool, HelpTeachesWithExamples) {
   EXPECT_EQ(cremone({"help"}).out, cremone({"--help"}).out);
   EXPECT_THAT(cremone({"help", "exit-codes"}).out, HasSubstr("  75  "));
   EXPECT_THAT(cremone({"--version"}).out, StartsWith("cremone 0."));
+  EXPECT_EQ(cremone({"-V"}).out, cremone({"--version"}).out);
 }
 
 TEST_F(Tool, HelpNamesDefaultStoreAndWhoSharesIt) {
@@ -156,6 +157,51 @@ TEST_F(Tool, AStoreThatExcludesNobodyIsRefused) {
   const auto empty = cremone({"run", "--url", "", "x", "--", "true"});
   EXPECT_EQ(empty.code, 64) << "a script's variable was not set";
   EXPECT_THAT(empty.err, HasSubstr("--url is empty"));
+}
+
+TEST_F(Tool, QuietPrintsNothingAndKeepsTheExitCode) {
+  using words = std::vector<std::string>;
+  holding first(dir, here(), "x");
+  ASSERT_TRUE(first.held());
+  const std::vector<std::pair<words, int>> commands = {{{"run", "-q", "--try", "x", "--", "true"}, 75},
+                                                       {{"who", "-q", "x"}, 0},
+                                                       {{"who", "--quiet", "free"}, 1},
+                                                       {{"doctor", "-q"}, 0},
+                                                       {{"release", "-q", "--force", "free"}, 1},
+                                                       {{"release", "-q", "--force", "x"}, 0}};
+  for (const auto& [command, code] : commands) {
+    const auto end = cremone(command);
+    EXPECT_EQ(end.code, code) << command.front();
+    EXPECT_EQ(end.out + end.err, "") << command.front();
+  }
+  EXPECT_THAT(cremone({"who", "-q", "--json", "x"}).err, HasSubstr("--quiet and --json contradict"));
+  EXPECT_THAT(cremone({"run", "-q", "--verbose", "x", "--", "true"}).err, HasSubstr("contradict"));
+}
+
+TEST_F(Tool, QuietStillPrintsFailures) {
+  const auto end = cremone({"run", "-q", "y", "--", "/nowhere"});
+  EXPECT_EQ(end.code, 127);
+  EXPECT_THAT(end.err, HasSubstr("/nowhere"));
+}
+
+TEST_F(Tool, RunTakesANameThatLooksLikeAnOption) {
+  const auto end = cremone({"run", "--", "-odd", "--", "sh", "-c", "echo $CREMONE_NAME"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.out, "-odd\n");
+  EXPECT_EQ(cremone({"run", "--try", "--", "--help", "--", "true"}).code, 0);
+  EXPECT_EQ(cremone({"run", "x", "--", "echo", "--", "y"}).out, "-- y\n")
+      << "a name was given: all is the command";
+  const auto wrong = cremone({"run", "-odd", "--", "true"});
+  EXPECT_EQ(wrong.code, 64);
+  EXPECT_THAT(wrong.err, HasSubstr("cremone run -- -odd -- COMMAND"));
+}
+
+TEST_F(Tool, NameWithABidirectionalControlIsRefused) {
+  const auto end = cremone({"run", "x\u202ey", "--", "true"});
+  EXPECT_EQ(end.code, 64);
+  EXPECT_THAT(end.err, HasSubstr("U+202E"));
+  EXPECT_EQ(end.err.find("\u202e"), std::string::npos) << "the message shows no such character";
+  EXPECT_EQ(cremone({"run", "--label", "x\u202ey", "x", "--", "true"}).code, 64);
 }
 
 TEST_F(Tool, ANameMayLookLikeAnOption) {

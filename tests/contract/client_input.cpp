@@ -42,9 +42,9 @@ class Input : public client_test {
       ASSERT_EQ(holders.size(), 1U);
       EXPECT_EQ(holders.front().owner.label, options.label);
       if (seam_.like().records) {
-        EXPECT_EQ(holders.front().ttl, options.ttl);
+        EXPECT_EQ(holders.front().ttl, options.ttl.value_or(ann_.default_ttl()));
       } else {
-        expect_expires_within(holders.front(), options.ttl);
+        expect_expires_within(holders.front(), options.ttl.value_or(ann_.default_ttl()));
       }
       return;
     }

@@ -2,6 +2,7 @@
 //
 // cremone::mutex and recursive_mutex as the standard's own lock classes use them, and where they differ from a std
 // mutex: the lock can be lost.
+#include "scenario/scripted_client.hpp"
 #include "scenario/seam.hpp"
 
 #include <gmock/gmock.h>
@@ -312,6 +313,18 @@ TEST_F(Mutex, ComplainsOfABadNameOrTtlWhenItIsMade) {
             errc::invalid_argument);
   EXPECT_EQ(code_thrown_by([&] { const mutex bad(locks_, "ledger", {.mode = mode::shared}); }),
             errc::unsupported);
+}
+
+TEST(MutexDefaults, AbsentTtlAdaptsToTheStoresMaxTtl) {
+  traits strict = network_traits();
+  strict.max_ttl = 2s;
+  scripted_client with(strict);
+  mutex m(*with.locks, "ledger");
+  m.lock();
+  EXPECT_EQ(with.store->calls(store_call::kind::acquire).back().request.ttl, 2s);
+  EXPECT_EQ(with.locks->default_ttl(), 2s);
+  m.unlock();
+  EXPECT_EQ(with.locks->acquire("ledger", {.ttl = 30s}).error(), errc::invalid_argument);
 }
 
 }  // namespace

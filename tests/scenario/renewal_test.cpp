@@ -337,5 +337,64 @@ TEST_F(Renewal, LossIsToldToOneWhoAsksLater) {
   EXPECT_EQ(late.times(), 1U);
 }
 
+TEST_F(Renewal, LossNamesTheStoreAndItsSilence) {
+  auto leases = renewing(1);
+  const loss_log loss(leases[0]);
+  env_->advance(4s);
+  const auto renewal = leases[0].last_renewal();
+  ASSERT_FALSE(renewal);
+  EXPECT_THAT(renewal.error().detail(),
+              ::testing::MatchesRegex("scripted://.* has been silent for 7\\.[0-9] s.*"));
+  env_->advance(10s);
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_THAT(loss.heard->front().message(),
+              ::testing::ContainsRegex("its ttl of 10 s; scripted://.* has been silent for 9\\.9 s"));
+  EXPECT_EQ(leases[0].last_renewal().error().message(), loss.heard->front().message());
+}
+
+TEST_F(Renewal, SilenceCountsFromTheLastAnswerAndNamesTheReason) {
+  const auto leases = renewing(1);
+  answer(last(kind::renew), std::vector<cremone::answer>{done{}});
+  EXPECT_TRUE(leases[0].last_renewal());
+  env_->advance(a_third);
+  answer(last(kind::renew), std::vector<cremone::answer>{unknown{error(errc::unreachable, "reset by peer")}});
+  const auto renewal = leases[0].last_renewal();
+  ASSERT_FALSE(renewal);
+  EXPECT_EQ(renewal.error(), errc::unreachable);
+  EXPECT_THAT(renewal.error().detail(),
+              ::testing::ContainsRegex("silent for 3\\.[0-9] s \\(reset by peer\\)"));
+}
+
+TEST_F(Renewal, LossAfterAPauseBlamesTheProcessAndNotTheStore) {
+  auto held = take("ledger", ten_seconds);
+  const loss_log loss(held);
+  env_->pause(5min);
+  ASSERT_EQ(loss.times(), 1U);
+  EXPECT_THAT(loss.heard->front().message(),
+              ::testing::HasSubstr("this process sent no renewal to scripted://"));
+}
+
+TEST_F(Renewal, RefusalOfTheStoreIsNoSilence) {
+  const auto leases = renewing(1);
+  answer(last(kind::renew),
+         std::vector<cremone::answer>{refused{error(errc::access_denied, "no permission")}});
+  EXPECT_THAT(leases[0].last_renewal().error().detail(),
+              ::testing::ContainsRegex("has refused to renew it \\(no permission\\)"));
+}
+
+TEST_F(Renewal, OfAReleasedLeaseIsNotHeld) {
+  auto held = take("ledger", ten_seconds);
+  EXPECT_TRUE(held.last_renewal());
+  lease moved = std::move(held);
+  EXPECT_EQ(held.last_renewal().error(), errc::not_held);  // NOLINT(bugprone-use-after-move)
+}
+
+TEST_F(Renewal, LeaseWithFifteenRenewalsPerTtlSendsThem) {
+  const auto held = take("ledger", {.ttl = 30s, .renewals_per_ttl = 15});
+  env_->advance(30s);
+  EXPECT_GE(renewals_of("ledger"), 14U);
+  EXPECT_LE(renewals_of("ledger"), 17U);
+}
+
 }  // namespace
 }  // namespace cremone::test

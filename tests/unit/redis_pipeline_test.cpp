@@ -193,6 +193,29 @@ TEST_F(RedisPipeline, ConnectsAnewWithPausesThatGrowToASecond) {
   }
 }
 
+TEST_F(RedisPipeline, RenewalShortensThePauseBeforeTheNextAttempt) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    wire().fail({errc::unreachable, "refused"});
+    env_->advance(1s);
+  }
+  wire().fail({errc::unreachable, "refused"});
+  const std::size_t attempts = net_->opened().size();
+  send("A");
+  env_->advance(session::hurried_pause);
+  EXPECT_EQ(net_->opened().size(), attempts) << "an ordinary request waits for the usual pause";
+  send("R", 1s, {.renews = true});
+  EXPECT_THAT(take_answers(), ElementsAre("A not sent", "R not sent"));
+  env_->advance(1ms);
+  ASSERT_EQ(net_->opened().size(), attempts + 1);
+
+  wire().fail({errc::unreachable, "refused"});
+  send("R", 1s, {.renews = true});
+  env_->advance(session::hurried_pause - 2ms);
+  EXPECT_EQ(net_->opened().size(), attempts + 1) << "renewals do not make it a busy loop";
+  env_->advance(2ms);
+  EXPECT_EQ(net_->opened().size(), attempts + 2);
+}
+
 TEST_F(RedisPipeline, GivesUpAHandshakeThatNeverEnds) {
   wire().let_open();
   env_->advance(session::connect_limit);

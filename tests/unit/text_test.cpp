@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cremone {
 namespace {
@@ -39,6 +41,24 @@ TEST(Printable, WritesControlCharactersAsNumbersAndTheRestAsItIs) {
   EXPECT_EQ(printable("Türme"), "Türme");
   EXPECT_EQ(printable(""), "");
 }
+
+TEST(BidirectionalControls, AreFoundWithTheirCodeAndPosition) {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"\u061c", "U+061C"}, {"\u200e", "U+200E"}, {"\u200f", "U+200F"}, {"\u202a", "U+202A"},
+      {"\u202b", "U+202B"}, {"\u202c", "U+202C"}, {"\u202d", "U+202D"}, {"\u202e", "U+202E"},
+      {"\u2066", "U+2066"}, {"\u2067", "U+2067"}, {"\u2068", "U+2068"}, {"\u2069", "U+2069"}};
+  for (const auto& [character, code] : all) {
+    const auto found = find_bidirectional("ab" + character + "\u2069");
+    ASSERT_TRUE(found) << code;
+    EXPECT_EQ(found->at, 2U);
+    EXPECT_EQ(found->code, code);
+  }
+  for (const char* const text : {"", "nightly", "日本", "\u200d", "\u2029", "\u202f", "\u206a", "\u05d0"}) {
+    EXPECT_FALSE(find_bidirectional(text)) << text;
+  }
+}
+
+TEST(BidirectionalControls, NeverReachTheTerminal) { EXPECT_EQ(printable("a\u202eb"), "a\\xe2\\x80\\xaeb"); }
 
 }  // namespace
 }  // namespace cremone

@@ -171,5 +171,38 @@ TEST(ValidateOptions, RefusesControlCharactersInALabel) {
   }
 }
 
+TEST(ValidateOptions, AbsentTtlIsTheUsualOneOrTheStoresIfShorter) {
+  EXPECT_EQ(ttl_of({}, 60s), 30s);
+  EXPECT_EQ(ttl_of({}, 20s), 20s);
+  EXPECT_EQ(ttl_of({.ttl = 5s}, 60s), 5s);
+  EXPECT_EQ(complaint(validate_options({}, 2s)), "");
+}
+
+TEST(ValidateOptions, ChosenTtlAboveTheStoresStaysAnError) {
+  EXPECT_EQ(ttl_of({.ttl = 30s}, 20s), 30s);
+  EXPECT_THAT(complaint(validate_options({.ttl = 30s}, 20s)), HasSubstr("max_ttl of 20000 ms"));
+}
+
+TEST(ValidateOptions, RenewalsPerTtlHaveBounds) {
+  for (const int fine : {3, 15, 30}) {
+    EXPECT_EQ(complaint_about({.renewals_per_ttl = fine}), "");
+  }
+  for (const int wrong : {-1, 0, 2, 31}) {
+    EXPECT_THAT(complaint_about({.renewals_per_ttl = wrong}), HasSubstr("3 to 30"));
+  }
+}
+
+TEST(ValidateOptions, RefusesBidirectionalControlsInALabel) {
+  const std::string message = complaint_about({.label = "abc\u202exyz"});
+  EXPECT_THAT(message, HasSubstr("the label has a bidirectional control character (U+202E) at position 3"));
+}
+
+TEST(ValidateName, RefusesBidirectionalControlsInANewName) {
+  EXPECT_THAT(complaint(validate_new_name("ab\u2066c")), HasSubstr("(U+2066) at position 2"));
+  EXPECT_EQ(complaint(validate_new_name("Türschloß")), "");
+  EXPECT_THAT(complaint(validate_new_name("")), HasSubstr("empty"));
+  EXPECT_EQ(complaint_about_name("ab\u2066c"), "") << "a stored name can still be inspected and released";
+}
+
 }  // namespace
 }  // namespace cremone::core

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace cremone::core {
@@ -141,6 +142,55 @@ TEST(WatchdogRetry, GoesBackToTheGridOnceARenewalSucceeds) {
   ASSERT_EQ(dog.renewed(retry + 1ms), verdict::nothing);
   EXPECT_EQ(dog.deadline(), end_of(retry));
   EXPECT_EQ(dog.wake_at(), due(ttl, retry));
+}
+
+// ---- outages ----------------------------------------------------------------------------------------------
+
+/// What is left of the lease when the first renewal after an outage succeeds. The outage begins just
+/// before a renewal is sent. Every renewal fails at once until the outage ends.
+nanoseconds left_after(const lease_timing& timing, nanoseconds outage) {
+  watchdog dog(timing, at(0s));
+  const instant end = dog.wake_at() + outage;
+  while (dog.state() == life::held) {
+    const instant now = dog.wake_at();
+    if (dog.tick(now) != verdict::renew) break;
+    if (now >= end) return dog.deadline() - now;
+    (void)dog.unknown(now);
+  }
+  return -1ns;
+}
+
+TEST(WatchdogOutage, LeaseSurvivesTheStatedOutageAndKeepsTheSpareTime) {
+  for (milliseconds t = 100ms; t <= 60s; t += 97ms) {
+    for (const int renewals : {3, 10, 15, 30}) {
+      for (const nanoseconds spare : {nanoseconds(0), nanoseconds(t) / 6, nanoseconds(t) / 3}) {
+        const lease_timing timing{.ttl = t, .drift_ppm = usual_drift, .renewals_per_ttl = renewals};
+        const nanoseconds outage = survivable_outage(timing, spare);
+        ASSERT_GE(left_after(timing, outage), spare) << t.count() << " ms, " << renewals << " renewals";
+      }
+    }
+  }
+}
+
+TEST(WatchdogOutage, DefaultLeaseSurvivesJustUnderTwentySeconds) {
+  EXPECT_GT(survivable_outage(usual, 0ns), 19'900ms);
+  EXPECT_LT(survivable_outage(usual, 0ns), 20s);
+  EXPECT_LT(left_after(usual, 21s), 0ns) << "the bound is tight but for the grid";
+}
+
+TEST(WatchdogOutage, LeaseWithoutTimeToSpareSurvivesNothing) {
+  EXPECT_EQ(survivable_outage(usual, 30s), 0ns);
+}
+
+TEST(WatchdogGrid, RenewsAsOftenAsAskedAndAtMostEveryTenMilliseconds) {
+  for (const auto& [lease_ttl, renewals, interval] :
+       {std::tuple<milliseconds, int, nanoseconds>{30s, 15, 2s}, {30s, 3, 10s}, {100ms, 30, 10ms}}) {
+    const instant wake =
+        watchdog({.ttl = lease_ttl, .drift_ppm = usual_drift, .renewals_per_ttl = renewals}, at(0s))
+            .wake_at();
+    EXPECT_LE(wake - at(0s), interval);
+    EXPECT_GT(wake - at(0s), interval * 9 / 10);
+  }
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void classic_backend::renew(std::span<const renewal> items, callback<void(std::v
       arguments.push_back(std::string_view(marks).substr(i * mark_size, mark_size));
       arguments.emplace_back(ttls[i]);
     }
-    node_->run(scripts().renew, arguments, some.size(), limit, {.reserved = true},
+    node_->run(scripts().renew, arguments, some.size(), limit, {.reserved = true, .renews = true},
                [self = shared_from_this(), all, from, count = some.size()](outcome o) {
                  if (auto why = self->fitness_->twins()) {
                    o = failure{std::move(*why)};

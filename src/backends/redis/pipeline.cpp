@@ -84,6 +84,9 @@ void pipeline::submit(request r, bool again) {
     return r.answer(not_sent(closed_by_us()));  // there may be no executor any more
   }
   if (state_ == state::down) {
+    if (r.tag.renews) {
+      env_->post([by = session_] { by->hurry(); });
+    }
     return refuse(std::move(r.answer), trouble_);
   }
   if (again && released_since(r.tag.owner)) {

@@ -45,6 +45,8 @@ struct order_tag {
   /// Keeps or ends a hold: there is room for it also when there is none for more of the others. A release that undoes a
   /// request in doubt must not be turned away because of those requests.
   bool reserved = false;
+  /// Renews a hold: if the connection is down, the next attempt to connect comes soon.
+  bool renews = false;
   /// Goes before those that wait for a connection: it asks about the server that all the others depend on.
   bool first = false;
 };

@@ -127,7 +127,8 @@ void record_backend::renew(std::span<const renewal> items, callback<void(std::ve
     words.push_back(self);
     words.emplace_back("-");
     const std::vector<std::string_view> arguments(words.begin(), words.end());
-    node_->run(record_script::renew, arguments, 1 + 2 * some.size(), limit, {.reserved = true},
+    node_->run(record_script::renew, arguments, 1 + 2 * some.size(), limit,
+               {.reserved = true, .renews = true},
                [self = shared_from_this(), all, from, sent = env_->now(), count = some.size()](outcome o) {
                  if (const auto* r = std::get_if<redis::reply>(&o)) {
                    self->check_clock(sent, *r);

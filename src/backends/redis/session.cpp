@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -109,7 +110,8 @@ void session::connect() {
     user->trying();
   }
   stage_ = stage::connecting;
-  timer_->arm(env_->now() + connect_limit);
+  tried_at_ = env_->now();
+  timer_->arm(tried_at_ + connect_limit);
   if (route_.by) {
     return look();
   }
@@ -283,6 +285,14 @@ void session::come_up() {
   }
 }
 
+void session::hurry() {
+  if (closed_ || stage_ != stage::idle || retry_at_ == instant{}) {
+    return;
+  }
+  retry_at_ = std::min(retry_at_, std::max(env_->now(), tried_at_ + hurried_pause));
+  timer_->arm(retry_at_);
+}
+
 void session::cut(const error& why) {
   if (!closed_ && stage_ != stage::idle) {
     lost(why);
@@ -307,7 +317,8 @@ void session::lost(error why) {
   if (const auto old = std::exchange(connection_, nullptr)) {
     old->close();
   }
-  timer_->arm(now + pauses_.pause());
+  retry_at_ = now + pauses_.pause();
+  timer_->arm(retry_at_);
   if (const auto user = user_.lock()) {
     user->down(why);
   }

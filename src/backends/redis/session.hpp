@@ -66,6 +66,10 @@ class session : public std::enable_shared_from_this<session> {
   /// Between two doubts: a server that answers nothing gives reason for hundreds a second.
   static constexpr std::chrono::milliseconds doubt_pause{1000};
 
+  /// The least time from one attempt to connect to the next after hurry(): a lease that is about to run
+  /// out retries every few milliseconds.
+  static constexpr std::chrono::milliseconds hurried_pause{100};
+
   session(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to,
           std::weak_ptr<session_user> user, route by = {});
 
@@ -77,6 +81,9 @@ class session : public std::enable_shared_from_this<session> {
   /// Something is wrong with this server. If the sentinels say that another one is the master now, this one is given up; without
   /// sentinels nothing happens.
   void doubt();
+
+  /// Shortens the pause before the next attempt to connect, for a lease that must be renewed.
+  void hurry();
 
   /// Gives this connection up, because of what was or was not received on it, and opens another.
   void cut(const error& why);
@@ -118,6 +125,8 @@ class session : public std::enable_shared_from_this<session> {
   std::string said_by_;         // which of them
   std::size_t greetings_ = 0;
   std::size_t greetings_due_ = 0;
+  instant tried_at_{};  // when the last attempt to connect began
+  instant retry_at_{};  // idle: when the next one begins
   instant up_since_{};
   instant no_doubt_before_{};
 };
