@@ -190,14 +190,17 @@ result<client> parser::open_store() const {
         "memory:// holds within one process; a command needs a store between processes, as sqlite:// is");
   }
   open_options options;
-  if (verbose_) {
-    options.on_event = [](const store_event& e) {
-      if (is_terminal(STDERR_FILENO)) {
-        draw("\r\x1b[K");  // the line of one who waits may be there; it is drawn again
-      }
-      complain(std::string(to_string(e.what)) + ": " + e.message);
-    };
-  }
+  options.on_event = [verbose = verbose_](const store_event& e) {
+    // A try that takes longer than the caller expects says why. Cron mails it.
+    const bool observing = e.what == event_kind::observing;
+    if (!verbose && !observing) {
+      return;
+    }
+    if (is_terminal(STDERR_FILENO)) {
+      draw("\r\x1b[K");  // the line of one who waits may be there; it is drawn again
+    }
+    complain(observing ? e.message : std::string(to_string(e.what)) + ": " + e.message);
+  };
   auto opened = open(url, std::move(options));
   if (!opened && !given && !url.empty()) {
     return error(opened.error().code(), opened.error().detail() + " (the URL is from CREMONE_URL)");
