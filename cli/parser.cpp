@@ -220,14 +220,19 @@ result<client> parser::open_store() const {
   }
   open_options options;
   options.on_event = [verbose = verbose_](const store_event& e) {
-    const bool no_exclusion = e.what == event_kind::foreign_lock;  // reported without --verbose too
-    if (!verbose && !no_exclusion) {
+    // Reported without --verbose too: a lock that excludes nothing, and a try that takes longer than expected.
+    const bool no_exclusion = e.what == event_kind::foreign_lock;
+    const bool observing = e.what == event_kind::observing;
+    if (!verbose && !no_exclusion && !observing) {
       return;
     }
     if (is_terminal(STDERR_FILENO)) {
       draw("\r\x1b[K");  // the line of one who waits may be there; it is drawn again
     }
-    complain(std::string(no_exclusion ? "warning" : to_string(e.what)) + ": " + e.message);
+    const std::string subject = no_exclusion ? "warning: "
+                                : observing  ? ""
+                                             : std::string(to_string(e.what)) + ": ";
+    complain(subject + e.message);
   };
   auto opened = open(url, std::move(options));
   if (!opened && !given && !url.empty()) {

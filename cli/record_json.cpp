@@ -41,6 +41,8 @@ json holder_json(const hold_record& h) {
   one["mode"] = to_string(h.mode);
   one["liveness"] = to_string(h.liveness);
   one["expires_in_ms"] = h.expires_in ? json(h.expires_in->count()) : json();
+  one["renewed_ago_ms"] = h.renewed_ago ? json(h.renewed_ago->count()) : json();
+  one["looks_abandoned"] = looks_abandoned(h);
   one["foreign"] = text_or_null(h.foreign);
   return one;
 }

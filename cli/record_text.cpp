@@ -40,6 +40,7 @@ void add_holder(std::vector<fact>& facts, const lock_record& lock, const std::st
   add_known("token", number_or_blank(h.token.value()));
   add_known("ttl", h.ttl == h.ttl.zero() ? "" : shown(h.ttl));
   add_known("expires", expiry_words(h));
+  add_known("renewed", renewal_words(h));
   add_known("mode", h.mode == mode::exclusive ? "" : std::string(to_string(h.mode)));
   add_known("process", liveness_words(h.liveness, lock.name.str(), store));
 }
@@ -157,6 +158,16 @@ std::string expiry_words(const hold_record& h) {
     return "in " + shown(*h.expires_in) + " unless renewed";
   }
   return h.ttl == h.ttl.zero() ? "never" : "";  // a record with a ttl ends by silence
+}
+
+std::string renewal_words(const hold_record& h) {
+  if (!h.renewed_ago) {
+    return {};
+  }
+  const std::string when = *h.renewed_ago < h.renewed_ago->zero() ? "unknown: the store's clock was set back"
+                                                                  : shown(*h.renewed_ago) + " ago";
+  return looks_abandoned(h) ? when + "; looks abandoned: `cremone run --try` observes it and takes over"
+                            : when;
 }
 
 std::string liveness_words(liveness l, std::string_view lock, std::string_view store) {

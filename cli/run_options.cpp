@@ -35,7 +35,7 @@ constexpr command_text text = {
     "The lock is released when COMMAND ends. A command that daemonises ends at once, and what it started\n"
     "runs on without the lock: run it in the foreground (often an option such as -f or --no-daemon).",
     "  cremone run backup -- ./backup.sh              wait for the lock, then run\n"
-    "  cremone run --try nightly -- ./job.sh          or end at once with 75 if somebody else has it\n"
+    "  cremone run --try nightly -- ./job.sh          or end with 75 if somebody else has it\n"
     "  cremone run --try -E 0 nightly -- ./job.sh     ... and call that fine: for cron\n"
     "  cremone run --wait 30s deploy -- make deploy   wait half a minute at most\n"
     "  cremone run db -- sh -c 'echo token $CREMONE_TOKEN'\n"
@@ -58,7 +58,8 @@ run_line::run_line() : parser_(text) {
   parser_.add_duration("--wait",
                        "wait at most so long: 500ms, 10s, 2m, 1h (default: for as long as it takes, unless "
                        "the store does not answer for 30s)");
-  parser_.add_flag("--try", try_, "do not wait");
+  parser_.add_flag("--try", try_,
+                   "do not wait; only a holder that looks dead is watched for its ttl, and then replaced");
   parser_.add_text("-E,--conflict-exit-code", "CODE", conflict_,
                    "exit code when the lock is in use (default: 75)");
   parser_.add_quiet("print nothing while waiting, and nothing when the lock is in use");
@@ -112,6 +113,7 @@ result<void> run_line::read_values() {
     options_.conflict_status = *code;
   }
   options_.how.wait = try_ ? no_wait : wait->value_or(forever);
+  options_.how.take_over_abandoned = true;
   options_.how.ttl = *ttl;
   options_.how.max_hold = max_hold->value_or(forever);
   options_.how.label = label_;

@@ -70,12 +70,12 @@ class memory_link final : public backend,
       all.emplace_back(*r.name, r);
     }
     ask<std::vector<answer>>(
-        [all](memory::store& s, const memory::store_time&) {
+        [all](memory::store& s, const memory::store_time& t) {
           std::vector<answer> answers;
           for (const auto& [name, r] : all) {
             renewal here = r;
             here.name = &name;
-            answers.push_back(s.renew(here));
+            answers.push_back(s.renew(here, t));
           }
           return answers;
         },

@@ -99,7 +99,9 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
     p.jitter = std::min(p.jitter, moment(milliseconds(1)));
   }
   p.trouble = moment(p.ttl) * (long_leases ? 12 : 40) + moment(seconds(5));
-  p.one_bucket = p.nodes > 1 && p.names > 1 && luck.one_in(2);  // last, so that no seed draws anything else
+  p.one_bucket = p.nodes > 1 && p.names > 1 && luck.one_in(2);
+  // What was added last is drawn last, so the seeds' other draws stay as they were.
+  p.tries_take_over = luck.one_in(2);
   return p;
 }
 
@@ -117,7 +119,8 @@ std::string to_string(const plan& p) {
          " acquisitions=" + std::to_string(p.acquisitions) + " ttl=" + shown(p.ttl) +
          " max_ttl=" + shown(p.max_ttl) + " hold<=" + shown(p.longest_hold) + " latency=" + shown(p.latency) +
          "+" + shown(p.jitter) + " delay<=" + shown(p.longest_delay) + " pause<=" + shown(p.longest_pause) +
-         " every=" + shown(p.between_faults) + " step<=" + shown(p.longest_step);
+         " every=" + shown(p.between_faults) + " step<=" + shown(p.longest_step) +
+         (p.tries_take_over ? " tries-take-over" : "");
 }
 
 }  // namespace cremone::sim

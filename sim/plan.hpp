@@ -43,6 +43,9 @@ struct plan {
 
   /// How long misfortune lasts at most. Then all is mended, and everybody must get a lock once more.
   moment trouble{};
+
+  /// Single tries take over holds that look abandoned, as `cremone run --try` does.
+  bool tries_take_over = false;
 };
 
 [[nodiscard]] plan draw_plan(std::uint64_t seed, const schedule_options& options);

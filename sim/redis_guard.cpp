@@ -134,7 +134,7 @@ void redis_guard::check_order(std::span<const std::string_view> words, std::stri
   }
   if (granted && place != queue.end()) {
     queue.erase(place);
-  } else if (!granted && place == queue.end() && words[14] == "1" && reply.starts_with("*4\r\n:0\r\n")) {
+  } else if (!granted && place == queue.end() && words[14] == "1" && reply.starts_with("*5\r\n:0\r\n")) {
     queue.push_back(owner);
   }
 }

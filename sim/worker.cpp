@@ -89,6 +89,7 @@ acquire_options worker::draw_options() {
   const std::uint64_t kind = noise_.below(4);
   if (kind == 0 && !last_) {
     o.wait = no_wait;
+    o.take_over_abandoned = plan_.tries_take_over;
   } else if (kind == 1 && !last_) {
     o.wait = noise_.between(std::chrono::milliseconds(1), 2 * plan_.ttl);
   }

@@ -21,8 +21,9 @@ enum class event_kind : std::uint8_t {
   quarantined,          ///< a server has forgotten, or may have: it gives out no lock for a while
   admitted,             ///< and now it does again
   clock_step,           ///< a server's wall clock was set
-  evicted,  ///< a hold was removed by this client, because its holder was silent for the whole ttl
-  warning,  ///< the server is set up in a way that may cost locks; `cremone doctor` says more
+  evicted,    ///< a hold was removed by this client, because its holder was silent for the whole ttl
+  observing,  ///< a try observes a hold that looks abandoned (acquire_options::take_over_abandoned)
+  warning,    ///< the server is set up in a way that may cost locks; `cremone doctor` says more
   /// A key in the same server looks like a lock of the same name in another layout, or of another program. The two do
   /// not exclude each other. Checked once per name and client, for the first 1,024 names; best effort.
   foreign_lock,

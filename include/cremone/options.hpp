@@ -16,7 +16,7 @@ namespace cremone {
 /// given no answer for 30 s.
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
-/// Do not wait at all. Such a try never overtakes those who wait.
+/// Do not wait at all. Such a try never overtakes those who wait. See `take_over_abandoned`.
 inline constexpr std::chrono::milliseconds no_wait{0};
 
 /// How to take a lock. Every member has a default: `{}` waits for as long as it takes.
@@ -47,6 +47,14 @@ struct acquire_options {
   /// lease survives a longer outage (`client::survivable_outage()`), at the cost of more requests. The
   /// default suits a process with many leases; `cremone run` has one lease and renews 15 times.
   int renewals_per_ttl = 3;
+
+  /// With `no_wait` only; ignored otherwise, and by the standard faces. A refusal by a hold that looks
+  /// abandoned (`looks_abandoned`) does not end the call. The call observes the hold for the rest of the
+  /// holder's ttl on this machine's own clock and takes the lock over if the hold is not renewed. It ends
+  /// with *busy* as soon as the hold is renewed or another client gets the lock, and after that ttl, one
+  /// second and the store's limit for a request at the latest. It never joins the queue. An event of kind
+  /// `observing` reports the start. `cremone run --try` sets this.
+  bool take_over_abandoned = false;
 };
 
 // GCC 12 destroys aggregate temporaries inside a co_await expression twice. Without a destructor there is

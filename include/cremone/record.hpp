@@ -61,7 +61,15 @@ struct hold_record {
   /// Not empty: another program than cremone holds the lock, and this is what it left there, made printable and cut.
   /// Nothing else is known of it.
   std::string foreign{};
+  /// Time since the hold was granted or last renewed, by the store's own clock. Negative: that clock was
+  /// set back since then. Empty: the store does not record it.
+  std::optional<std::chrono::milliseconds> renewed_ago{};
 };
+
+/// By the store's clock the holder has not renewed for its whole ttl, or that clock was set back and
+/// cannot tell. A clock step can cause this, so it is only a hint: it tells an operator to look, and a
+/// try whether to observe the hold (acquire_options::take_over_abandoned). No takeover rests on it.
+[[nodiscard]] bool looks_abandoned(const hold_record& hold) noexcept;
 
 /// One who waits in the store's queue. Lower tickets came earlier.
 struct waiter_record {

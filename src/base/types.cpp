@@ -47,6 +47,7 @@ std::string_view to_string(event_kind k) noexcept {
     case event_kind::admitted: return "admitted";
     case event_kind::clock_step: return "clock step";
     case event_kind::evicted: return "evicted";
+    case event_kind::observing: return "observing";
     case event_kind::warning: return "warning";
     case event_kind::foreign_lock: return "foreign lock";
   }

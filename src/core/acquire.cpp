@@ -44,6 +44,14 @@ bool worth_another_try(errc why) noexcept {
 /// Nobody knows what became of the attempt, and the reason will not go away by itself.
 bool hopeless(errc why) noexcept { return why != errc::outcome_unknown && !worth_another_try(why); }
 
+nanoseconds head_pause(std::span<const hold_record> holders) {
+  nanoseconds pause = longest_head_pause;
+  for (const hold_record& holder : holders) {
+    pause = std::min<nanoseconds>(pause, nanoseconds(holder.ttl) / 6);
+  }
+  return pause;
+}
+
 /// A hold that expires by itself is asked for a little later than that, each waiter at a moment of its own.
 constexpr milliseconds least_after_expiry{1};
 constexpr milliseconds most_after_expiry{20};
@@ -76,11 +84,11 @@ acquire_action acquire::attempt(instant now, bool withdraw) noexcept {
     queued_ = false;
   }
   return {.what = kind::attempt,
-          .join = !one_try(),
+          .join = joins(),
           .withdraw = withdraw,
           .fresh = fresh,
-          .until = one_try() ? instant::max()
-                             : give_up_at_};  // one try ends with its answer, which the store bounds
+          // Without a place in the queue it ends with an answer, which the store bounds.
+          .until = joins() ? give_up_at_ : instant::max()};
 }
 
 acquire_action acquire::fail(error why) {
@@ -133,8 +141,8 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
   if (auto evict = evict_if_ripe(now, r, seen, ripe)) {
     return std::move(*evict);
   }
-  if (one_try()) {
-    return fail(r.why);
+  if (!joins()) {
+    return observe_or_fail(now, r, ripe);
   }
   if (r.split && !stuck(now, r)) {
     splits_ = std::min(splits_ + 1, most_doublings);
@@ -152,6 +160,75 @@ acquire_action acquire::refused(instant now, const refusal& r, observations& see
     ripe = instant::max();  // those ahead watch too; a whole queue need not wake for one dead holder
   }
   return wait_or_fail(now, std::min(ripe, now + poll_pause(r)));
+}
+
+/// A single try was refused. Begins to observe, goes on observing, or fails.
+acquire_action acquire::observe_or_fail(instant now, const refusal& r, instant ripe) {
+  if (observing_ && r.why == errc::unreachable) {
+    return wait_or_fail(now, now + pauses_.pause());
+  }
+  if (!settings_.take_over_abandoned || r.why != errc::busy) {
+    return fail(r.why);
+  }
+  const census votes = count(r.holders);
+  const bool kept_for_the_queue = r.holders.empty() && settings_.voters == 1;
+  if (votes.living || votes.renewed || kept_for_the_queue || !(votes.abandoned || observing_)) {
+    return fail(r.why);
+  }
+  std::optional<instant> begins;
+  if (!observing_) {
+    observing_ = true;
+    begins = now;
+    for (const hold_record& h : r.holders) {
+      if (seems_abandoned(h)) {
+        begins = std::max(*begins, ripe_at(h, instant::max()));
+      }
+    }
+    give_up_at_ = later(*begins, longest_head_pause);  // time for a retry or two at the end
+  }
+  nanoseconds pause = head_pause(r.holders);
+  if (!votes.abandoned) {  // several clients try to be the next, and have divided the votes
+    splits_ = std::min(splits_ + 1, most_doublings);
+    pause = moment_of_its_own();
+  }
+  acquire_action next = wait_or_fail(now, std::min(ripe, now + pause));
+  next.observing_until = begins;
+  return next;
+}
+
+/// The owner of several votes lives if one of them was renewed.
+acquire::census acquire::count(std::span<const hold_record> holders) {
+  census all;
+  for (const hold_record& h : holders) {
+    const auto of_the_same = [&](const hold_record& other) { return other.version.owner == h.version.owner; };
+    bool lives = false;
+    for (const hold_record& other : holders) {
+      lives = lives || (of_the_same(other) && !seems_abandoned(other));
+    }
+    const auto votes = std::count_if(holders.begin(), holders.end(), of_the_same);
+    all.abandoned = all.abandoned || !lives;
+    all.living = all.living || (lives && static_cast<std::size_t>(votes) >= majority_of(settings_.voters));
+    all.renewed = all.renewed ||
+                  (lives && std::any_of(suspects_.begin(), suspects_.end(),
+                                        [&](const hold_version& s) { return s.owner == h.version.owner; }));
+  }
+  return all;
+}
+
+/// The store's clock is asked once per hold. From then on the version tells: a clock that is set again and again must
+/// not make a hold that is renewed look abandoned each time.
+bool acquire::seems_abandoned(const hold_record& h) {
+  const auto known = std::find_if(suspects_.begin(), suspects_.end(), [&](const hold_version& s) {
+    return s.owner == h.version.owner && s.life == h.version.life;
+  });
+  if (known != suspects_.end()) {
+    return *known == h.version;
+  }
+  const bool suspect = looks_abandoned(h);
+  if (suspect && suspects_.size() < most_watched) {
+    suspects_.push_back(h.version);
+  }
+  return suspect;
 }
 
 /// So many votes are with some who have not given them back for long, or with nobody because the server gives none, that no majority is to
@@ -203,7 +280,7 @@ void acquire::take_note(instant now, const refusal& r) {
   phase_ = phase::sleeping;  // nothing is under way
   spent_ = spent_ || r.spent;
   // Where there are hints without a queue, the store knows whom to tell, and says no place.
-  const bool on_a_list = settings_.hints && !settings_.fifo && !one_try() && r.why == errc::busy;
+  const bool on_a_list = settings_.hints && !settings_.fifo && joins() && r.why == errc::busy;
   queued_ = queued_ || r.place.has_value() || on_a_list;
   if (r.why.code() == errc::unreachable) {
     trouble_ = r.why;
@@ -260,11 +337,7 @@ nanoseconds acquire::poll_pause(const refusal& r) noexcept {
     return spread_.between(std::min(settings_.claim_time, settings_.waiter_refresh),
                            settings_.waiter_refresh);
   }
-  nanoseconds pause = longest_head_pause;
-  for (const hold_record& holder : r.holders) {
-    pause = std::min<nanoseconds>(pause, nanoseconds(holder.ttl) / 6);
-  }
-  return pause;
+  return head_pause(r.holders);
 }
 
 nanoseconds acquire::moment_of_its_own() noexcept {
@@ -294,7 +367,7 @@ acquire_action acquire::unknown(instant now, const error& why) {
   }
   phase_ = phase::sleeping;
   unsettled_ = std::min(unsettled_.value_or(sent_), sent_);
-  queued_ = queued_ || !one_try();
+  queued_ = queued_ || joins();
   trouble_ = why;
   if (one_try() || hopeless(why.code())) {
     return fail(why);
@@ -312,7 +385,9 @@ bool acquire::out_of_time(instant now) const noexcept {
 }
 
 /// A caller who waited for a store that was never there wants to hear of the store, not of the time.
-acquire_action acquire::give_up() { return fail(trouble_.value_or(error(errc::timed_out))); }
+acquire_action acquire::give_up() {
+  return fail(trouble_.value_or(error(joins() ? errc::timed_out : errc::busy)));
+}
 
 acquire_action acquire::evicted(instant now, bool in_doubt) noexcept {
   if (over()) {
@@ -347,7 +422,7 @@ acquire_action acquire::tick(instant now) {
   if (over()) {
     return {};
   }
-  if (now >= give_up_at_ && !one_try()) {
+  if (now >= give_up_at_ && joins()) {
     return give_up();
   }
   if (phase_ == phase::sleeping && now >= wake_at_) {

@@ -36,6 +36,7 @@ struct acquire_settings {
       1;  ///< servers that vote: with several, those who ask at one moment get in each other's way
   bool hints = false;
   bool observed_takeover = false;
+  bool take_over_abandoned = false;  ///< one try: observe holds that look abandoned
   std::chrono::milliseconds waiter_refresh{};
   std::chrono::milliseconds claim_time{};
   std::uint64_t seed = 0;
@@ -73,6 +74,8 @@ struct acquire_action {
   instant until{};                      ///< sleep, attempt
   instant since{};                      ///< succeed: the moment from which the validity counts
   std::optional<error> why{};           ///< fail
+  /// sleep: a try has just begun to observe holds that look abandoned, and may evict them at this time.
+  std::optional<instant> observing_until{};
 };
 
 /// | state    | start   | granted                    | refused                          | unknown         | hint    | tick            | cancel  |
@@ -85,6 +88,11 @@ struct acquire_action {
 ///
 /// `fail` carries `withdraw` whenever the store may still know us: as a holder (an outcome is unknown or not in
 /// yet) or as a waiter.
+///
+/// One try ends with its first refusal, unless it takes over abandoned holds and such a hold is in the way. Then it
+/// observes: it sleeps and attempts like the head of the queue, but without a place in the queue, until the hold may
+/// be evicted. It fails as *busy* as soon as the hold is renewed or a living owner has the lock. The hint that a hold
+/// looks abandoned decides only whether the try stays; what may be evicted is decided as for a waiter.
 class acquire {
  public:
   explicit acquire(acquire_settings settings);
@@ -117,15 +125,27 @@ class acquire {
     instant first;
   };
 
-  [[nodiscard]] bool one_try() const noexcept {
-    return settings_.wait && *settings_.wait == std::chrono::milliseconds::zero();
+  /// The votes in the way, by what their owners do.
+  struct census {
+    bool abandoned = false;  // there are votes of an owner that looks abandoned
+    bool renewed = false;    // an owner that we observe has renewed
+    bool living = false;     // an owner that does not look abandoned has a majority
+  };
+
+  [[nodiscard]] bool joins() const noexcept {
+    return !settings_.wait || *settings_.wait != std::chrono::milliseconds::zero();
   }
+  /// The next answer ends it.
+  [[nodiscard]] bool one_try() const noexcept { return !joins() && !observing_; }
   [[nodiscard]] acquire_action attempt(instant now, bool withdraw = false) noexcept;
   [[nodiscard]] acquire_action fail(error why);
   [[nodiscard]] acquire_action sleep_until(instant until) noexcept;
   [[nodiscard]] acquire_action wait_or_fail(instant now, instant wake);
   [[nodiscard]] acquire_action give_up();
   [[nodiscard]] bool out_of_time(instant now) const noexcept;
+  [[nodiscard]] acquire_action observe_or_fail(instant now, const refusal& r, instant ripe);
+  [[nodiscard]] census count(std::span<const hold_record> holders);
+  [[nodiscard]] bool seems_abandoned(const hold_record& h);
   void take_note(instant now, const refusal& r);
   [[nodiscard]] std::optional<acquire_action> evict_if_ripe(instant now, const refusal& r, observations& seen,
                                                             instant& ripe);
@@ -150,6 +170,8 @@ class acquire {
   std::optional<error> trouble_;  // why the store could not be asked last time; empty after an answer
   std::vector<hold_version> tried_to_evict_;  // since the last sleep
   std::vector<sight> watched_;                // those who were in the way last time
+  std::vector<hold_version> suspects_;        // looked abandoned when first seen, by a try that observes
+  bool observing_ = false;                    // one try, and it stays
   bool queued_ = false;                       // the store may know us as a waiter
   bool hinted_ = false;                       // our turn may have come while an answer was on its way
   bool spent_ = false;                        // the owner id

@@ -13,4 +13,10 @@ std::string_view to_string(liveness l) noexcept {
   return "untold";
 }
 
+bool looks_abandoned(const hold_record& hold) noexcept {
+  const bool renewed =
+      !hold.renewed_ago || (*hold.renewed_ago >= hold.renewed_ago->zero() && *hold.renewed_ago <= hold.ttl);
+  return !renewed && hold.ttl > hold.ttl.zero() && hold.liveness != liveness::command_only;
+}
+
 }  // namespace cremone

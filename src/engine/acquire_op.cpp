@@ -30,6 +30,7 @@ core::acquire_settings settings_for(const engine& e, const lock_name& name, cons
           .voters = t.voters,
           .hints = t.hints,
           .observed_takeover = t.observed_takeover,
+          .take_over_abandoned = options.take_over_abandoned,
           .waiter_refresh = t.waiter_refresh,
           .claim_time = t.claim_time,
           .seed = seed};
@@ -51,6 +52,7 @@ acquire_op::acquire_op(std::shared_ptr<engine> by, const lock_name& name, const 
                .proposal = {}},
       max_hold_(options.max_hold),
       renewals_per_ttl_(options.renewals_per_ttl),
+      takes_over_(options.take_over_abandoned),
       machine_(settings_for(*engine_, name, options, request_.owner)),
       done_(std::move(done)) {}
 
@@ -186,7 +188,11 @@ void acquire_op::perform(const core::acquire_action& action) {
     case kind::nothing: return;
     case kind::attempt: return send_attempt(action);
     case kind::evict: return send_evict(action);
-    case kind::sleep: return sleep_until(action.until);
+    case kind::sleep:
+      if (action.observing_until) {
+        report_observation(*action.observing_until);
+      }
+      return sleep_until(action.until);
     case kind::succeed: return succeed(action);
     case kind::fail: return fail(*action.why);
   }
@@ -253,6 +259,15 @@ void acquire_op::report_eviction(const hold_version& of) {
     engine_->events().tell(event_kind::evicted, "lock '" + request_.name.str() + "' was taken over from " +
                                                     describe_owner(victim->owner) +
                                                     ", silent for its ttl of " + describe_time(victim->ttl));
+  }
+}
+
+void acquire_op::report_observation(instant until) {
+  const auto hold = std::find_if(last_no_.holders.begin(), last_no_.holders.end(), looks_abandoned);
+  if (hold != last_no_.holders.end()) {
+    const auto span = std::chrono::ceil<std::chrono::milliseconds>(until - now());
+    engine_->events().tell(event_kind::observing,
+                           describe_observation(request_.name, engine_->store_traits().store, *hold, span));
   }
 }
 
@@ -323,12 +338,12 @@ void acquire_op::finish(result<lease> r) {
 error acquire_op::explained(const error& why) {
   error told = describe_failure(why, request_, last_no_, engine_->store_traits().store,
                                 engine_->outside().wall_now(), silence());
-  const bool watched = why == errc::busy || why == errc::quarantined;
+  const bool watched = (why == errc::busy && !takes_over_) || why == errc::quarantined;
   if (watched && engine_->holders().cannot_keep_notes()) {
     return {told.code(),
             told.detail() +
-                "; what was seen of it cannot be kept for the next who comes (no state directory that can be "
-                "written; see CREMONE_STATE_DIR), so that only one who waits takes over"};
+                "; what was seen of it cannot be kept for the next attempt (no state directory that can be "
+                "written; see CREMONE_STATE_DIR), so only a call that waits takes over"};
   }
   return told;
 }

@@ -53,6 +53,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   [[nodiscard]] core::acquire_action on_refusal(instant now);
   class purge;
   void report_eviction(const hold_version& of);
+  void report_observation(instant until);
   void perform(const core::acquire_action& action);
   void send_attempt(const core::acquire_action& action);
   void send_evict(const core::acquire_action& action);
@@ -78,6 +79,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   acquire_request request_;
   const std::chrono::milliseconds max_hold_;
   const int renewals_per_ttl_;
+  const bool takes_over_;  // abandoned holds, by itself
   core::acquire machine_;
   callback<void(result<lease>)> done_;
   grant granted_;

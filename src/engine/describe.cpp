@@ -22,10 +22,21 @@ std::string shown(std::chrono::microseconds t) {
   return {text, static_cast<std::size_t>(size)};
 }
 
+/// Of a hold that looks abandoned.
+std::string not_renewed(const hold_record& hold) {
+  const auto ago = hold.renewed_ago.value_or(std::chrono::milliseconds(0));
+  return ago < ago.zero()
+             ? "may not have renewed: the store's clock was set back and cannot tell"
+             : "has not renewed for " + shown(std::chrono::microseconds(ago)) + " by the store's clock";
+}
+
 /// A living holder renews at a third of its ttl. Where the ttl is not known (zero), nothing follows from silence.
 std::string how_silent(const hold_record& holder, std::optional<std::chrono::nanoseconds> silent) {
   if (!silent || holder.ttl == holder.ttl.zero() || *silent <= holder.ttl / 2) {
-    return {};
+    return !looks_abandoned(holder)
+               ? std::string()
+               : "; it looks abandoned: its holder " + not_renewed(holder) + ". A wait of more than " +
+                     describe_time(holder.ttl) + ", or `cremone run --try`, observes it and takes over";
   }
   std::string text = "; silent for " + shown(std::chrono::floor<std::chrono::microseconds>(*silent));
   if (*silent < holder.ttl) {
@@ -112,6 +123,13 @@ std::string describe_holder(const hold_record& holder) {
   }
   // A record of ours has its ttl, and ends by silence; what has neither stays until somebody removes it.
   return holder.ttl == holder.ttl.zero() ? text + ", does not expire" : text;
+}
+
+std::string describe_observation(const lock_name& name, const std::string& store, const hold_record& hold,
+                                 std::chrono::milliseconds span) {
+  return "lock '" + name.str() + "' at " + store + " looks abandoned: its holder " +
+         describe_owner(hold.owner) + " " + not_renewed(hold) + "; observing it for " +
+         shown(std::chrono::microseconds(span)) + " before taking over";
 }
 
 error describe_failure(const error& why, const acquire_request& request, const rejection& last_no,

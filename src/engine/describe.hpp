@@ -35,6 +35,11 @@ inline constexpr std::string_view too_few_remember =
 /// lets holds expire: ", expires in 12.3 s unless renewed" or ", does not expire".
 [[nodiscard]] std::string describe_holder(const hold_record& holder);
 
+/// "lock 'nightly' at redis://db looks abandoned: its holder web1 pid 4711 has not renewed for 41.2 s by the
+/// store's clock; observing it for 30.0 s before taking over". `hold` looks abandoned; it can be evicted after `span` more.
+[[nodiscard]] std::string describe_observation(const lock_name& name, const std::string& store,
+                                               const hold_record& hold, std::chrono::milliseconds span);
+
 /// Adds to a failure what the caller needs to act on it: the lock, the store, who is in the way, the time spent.
 /// `silent`: for how long the one who is in the way has been seen not to renew; it is mentioned when that is longer than
 /// a holder that lives would be silent, so that the caller learns what waiting would do.

@@ -40,7 +40,8 @@ class thread_leases {
   thread_leases(std::shared_ptr<engine> e, lock_name n, const acquire_options& o, bool again)
       : by(std::move(e)), name(std::move(n)), label(o.label), options(o), recursive(again) {
     options.label = label;
-    options.wait = no_wait;  // each call has its own
+    options.wait = no_wait;               // each call has its own
+    options.take_over_abandoned = false;  // a try_lock() answers at once
   }
 
   /// The calling thread's entry, if any; the mutex must be held.

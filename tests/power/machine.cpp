@@ -111,7 +111,7 @@ void machine::renew(sqlite::store& by, const std::string& name) {
     item.name = &lock;
     item.owner = at->second;
     item.ttl = 30s;
-    (void)with_room(by, [&] { return by.renew({&item, 1}); });
+    (void)with_room(by, [&] { return by.renew({&item, 1}, time()); });
   }
 }
 

@@ -208,7 +208,7 @@ class Guard : public Judges {
     words[5] = "s:lock:a";
     words[9] = owner;
     words[14] = "1";
-    return guard_.carried_out(words, yes ? "*4\r\n:1\r\n" : "*4\r\n:0\r\n", {}, server_.keys(), run_);
+    return guard_.carried_out(words, yes ? "*4\r\n:1\r\n" : "*5\r\n:0\r\n", {}, server_.keys(), run_);
   }
   void left(const std::string& owner) {
     std::vector<std::string_view> words(13, "x");

@@ -120,5 +120,95 @@ TEST(AcquireTry, EndsWhenEvictionsDoNotRemoveTheHolder) {
   EXPECT_LT(evictions, 5) << "it asks the same thing for ever";
 }
 
+// ---- a try that takes over abandoned holds
+
+[[nodiscard]] acquire_settings observing_try() {
+  acquire_settings s = one_try();
+  s.take_over_abandoned = true;
+  return s;
+}
+
+/// The store's clock says that this hold was renewed so long ago.
+[[nodiscard]] std::vector<hold_record> renewed(milliseconds ago, std::uint64_t seq = 0) {
+  std::vector<hold_record> holders = {holder(seq)};
+  holders[0].renewed_ago = ago;
+  return holders;
+}
+
+TEST(AcquireObservingTry, HoldRenewedWithinItsTtlIsBusyAtOnce) {
+  for (const milliseconds ago : {milliseconds(0), holder_ttl / 3, holder_ttl}) {
+    acquisition a = trying(observing_try());
+    EXPECT_EQ(a.refused(1ms, busy(renewed(ago))).what, kind::fail) << ago.count();
+  }
+}
+
+TEST(AcquireObservingTry, SilentHoldIsEvictedAfterItsWholeTtlAndNotBefore) {
+  for (const milliseconds ago : {milliseconds(holder_ttl) + 1ms, milliseconds(1h), milliseconds(-1)}) {
+    const std::vector<hold_record> silent = renewed(ago);
+    acquisition a = trying(observing_try());
+    const acquire_action stays = a.refused(1ms, busy(silent));
+    ASSERT_EQ(stays.what, kind::sleep) << ago.count();
+    EXPECT_EQ(stays.observing_until, at(1ms + holder_silence));
+
+    const acquire_action again = a.machine.tick(stays.until);
+    ASSERT_EQ(again.what, kind::attempt);
+    EXPECT_FALSE(again.join) << "a try takes no place in the queue";
+    EXPECT_EQ(a.refused(holder_silence, busy(silent)).what, kind::sleep);
+    (void)a.machine.tick(at(1ms + holder_silence));
+    EXPECT_EQ(a.refused(1ms + holder_silence, busy(silent)).what, kind::evict);
+  }
+}
+
+TEST(AcquireObservingTry, RenewalWhileItObservesEndsItBusy) {
+  acquisition a = trying(observing_try());
+  ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
+  (void)a.machine.tick(at(1s));
+  // The server's clock was set once more, so the renewed hold looks abandoned again.
+  const acquire_action end = a.refused(1s, busy(renewed(1h, 1)));
+  EXPECT_EQ(end.what, kind::fail);
+  EXPECT_EQ(end.why->code(), errc::busy);
+  EXPECT_FALSE(end.withdraw);
+}
+
+TEST(AcquireObservingTry, SuccessorOfTheSilentHoldEndsItBusy) {
+  acquisition a = trying(observing_try());
+  ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
+  (void)a.machine.tick(at(1s));
+  std::vector<hold_record> successor = {hold_of(owner(78), 0, holder_ttl)};
+  successor[0].renewed_ago = 1ms;
+  EXPECT_EQ(a.refused(1s, busy(successor)).why->code(), errc::busy);
+}
+
+TEST(AcquireObservingTry, SecondSilentHoldDoesNotProlongIt) {
+  acquisition a = trying(observing_try());
+  ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
+  std::vector<hold_record> other = {hold_of(owner(78), 0, 1h)};
+  other[0].renewed_ago = 2h;
+  (void)a.machine.tick(at(1s));
+  (void)a.refused(1s, busy(other));
+  (void)a.machine.tick(at(holder_silence + 2s));
+  EXPECT_EQ(a.refused(holder_silence + 2s, busy(other)).why->code(), errc::busy);
+}
+
+TEST(AcquireObservingTry, OneRenewedVoteShowsThatTheOwnerLives) {
+  acquire_settings several = observing_try();
+  several.voters = 3;
+  std::vector<hold_record> votes = {holder(), holder(), holder()};
+  for (std::size_t i = 0; i < votes.size(); ++i) {
+    votes[i].version.life = i + 1;
+    votes[i].renewed_ago = i == 0 ? milliseconds(1s) : milliseconds(1h);
+  }
+  acquisition lives = trying(several);
+  EXPECT_EQ(lives.refused(1ms, busy(votes)).what, kind::fail);
+  votes[0].renewed_ago = 1h;
+  acquisition dead = trying(several);
+  EXPECT_EQ(dead.refused(1ms, busy(votes)).what, kind::sleep);
+}
+
+TEST(AcquireObservingTry, WithoutTheOptionSilentHoldIsBusyAtOnce) {
+  acquisition a = trying(one_try());
+  EXPECT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::fail);
+}
+
 }  // namespace
 }  // namespace cremone::core

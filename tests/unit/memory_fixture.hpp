@@ -57,7 +57,7 @@ class desk {
   }
 
   answer renew(std::uint32_t who, std::uint64_t seq) {
-    return shelf->renew({.name = &lock, .owner = owner(who), .seq = seq, .token = {}, .ttl = 30s});
+    return shelf->renew({.name = &lock, .owner = owner(who), .seq = seq, .token = {}, .ttl = 30s}, time);
   }
   answer release(std::uint32_t who) { return shelf->release({.name = lock, .owner = owner(who)}, time); }
   /// In the version that the hold has after so many renewals: it begins with the token.

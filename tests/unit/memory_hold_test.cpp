@@ -28,7 +28,7 @@ TEST(MemoryAcquire, TellsARefusedOneWhoIsInTheWay) {
   r.ttl = 12s;
   r.who = {.host = "h", .pid = 7, .user = "bob", .label = "job", .since = {}};
   const grant got = grant_in(d.shelf->try_acquire(r, d.time));
-  ASSERT_TRUE(was_done(d.shelf->renew({&d.lock, owner(1), 3, got.token, 13s})));
+  ASSERT_TRUE(was_done(d.shelf->renew({&d.lock, owner(1), 3, got.token, 13s}, d.time)));
 
   const rejection no = refusal_in(d.ask(2));
   ASSERT_EQ(no.holders.size(), 1U);

@@ -55,18 +55,27 @@ TEST(RecordText, ThatMakesNoSenseIsNoHold) {
 }
 
 TEST(RecordText, OfALockIsFreeOrHeld) {
-  const auto free = parse_lock("lock", "1 0 0000000000000042 0000000000000007 0000000000000005 ab cd\n");
+  const auto free = parse_lock("lock", "1 0 0000000000000042 0000000000000007 0000000000000005 ab cd\n", "");
   ASSERT_TRUE(free);
   EXPECT_TRUE(free->holders.empty());
   EXPECT_EQ(free->last, fence_token(42));
   const auto held = parse_lock(
-      "lock", "1 0 0000000000000042 0000000000000007 0000000000000005  \n" + owner + " 0 100 x 42\n");
+      "lock", "1 0 0000000000000042 0000000000000007 0000000000000005  \n" + owner + " 0 100 x 42\n",
+      "0000000000200005");
   ASSERT_TRUE(held);
-  EXPECT_EQ(held->holders.size(), 1U);
-  EXPECT_TRUE(parse_lock("lock", ""));
-  EXPECT_FALSE(parse_lock("lock", "2 0 42 7 5 ab cd\n"));
-  EXPECT_FALSE(parse_lock("lock", "1 0 x 7 5 ab cd\n"));
-  EXPECT_FALSE(parse_lock("lock", "1 0 42 7 5 ab cd\nnonsense"));
+  ASSERT_EQ(held->holders.size(), 1U);
+  EXPECT_EQ(held->holders[0].renewed_ago, 200ms);
+  EXPECT_TRUE(parse_lock("lock", "", ""));
+  EXPECT_FALSE(parse_lock("lock", "2 0 42 7 5 ab cd\n", ""));
+  EXPECT_FALSE(parse_lock("lock", "1 0 x 7 5 ab cd\n", ""));
+  EXPECT_FALSE(parse_lock("lock", "1 0 42 7 5 ab cd\nnonsense", ""));
+}
+
+TEST(RecordText, RenewalInTheServersFutureIsNegative) {
+  EXPECT_EQ(time_since("0000000003000000", "0000000001000000"), -2s);
+  EXPECT_EQ(time_since("0000000001000000", "0000000001000000"), 0s);
+  EXPECT_FALSE(time_since("", "0000000001000000"));
+  EXPECT_FALSE(time_since("0000000001000000", "x"));
 }
 
 TEST(RecordText, OfAWaiterMayHaveNoChannelYet) {

@@ -34,7 +34,7 @@ void memory_backend::renew(std::span<const renewal> items, callback<void(std::ve
   std::vector<answer> answers;
   answers.reserve(items.size());
   for (const renewal& item : items) {
-    answers.push_back(closed_ ? answer(refused{closed_error()}) : store_->renew(item));
+    answers.push_back(closed_ ? answer(refused{closed_error()}) : store_->renew(item, time()));
   }
   reply(std::move(answers));
 }

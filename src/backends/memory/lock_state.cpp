@@ -42,12 +42,12 @@ acquire_answer lock_state::try_acquire(const acquire_request& request, const sto
   const std::size_t ahead = ahead_of(me);
   const auto claims = limits.claim_time * static_cast<std::int64_t>(ahead);
   if (!holder_ && (ahead == 0 || time.now - free_since_ >= claims)) {
-    return give(request, me, time.wall, floor);
+    return give(request, me, time, floor);
   }
 
   rejection answer;
   if (holder_) {
-    answer.holders.push_back(*holder_);
+    answer.holders.push_back(holder_at(time.now));
   }
   if (request.join) {
     join(me, request, time.now + limits.waiter_lease);
@@ -84,7 +84,8 @@ std::size_t lock_state::ahead_of(position me) const {
   return waiters_.rank(me == waiters_.end() ? waiters_.lower_bound(rank{.missed = true, .ticket = 0}) : me);
 }
 
-grant lock_state::give(const acquire_request& request, position me, wall_time wall, fence_token floor) {
+grant lock_state::give(const acquire_request& request, position me, const store_time& time,
+                       fence_token floor) {
   for (std::size_t ahead = ahead_of(me); ahead > 0; --ahead) {
     set_missed(waiters_.begin(), true);  // they had their time
   }
@@ -98,7 +99,7 @@ grant lock_state::give(const acquire_request& request, position me, wall_time wa
   // Wall time keeps the order when a store is made anew; the counter keeps it when the clock steps back. A clock
   // that is centuries ahead must not use the numbers up.
   constexpr std::int64_t sane = fence_token::limit - (std::int64_t{1} << 32U);
-  const std::int64_t clock = wall.time_since_epoch().count();
+  const std::int64_t clock = time.wall.time_since_epoch().count();
   const std::uint64_t next = std::max(last_, floor).value() + 1;
   last_ = fence_token(clock > 0 && clock < sane ? std::max(next, static_cast<std::uint64_t>(clock)) : next);
   // The version begins with the token: an owner whose answer was lost may ask again when its tombstone has made room for
@@ -108,16 +109,18 @@ grant lock_state::give(const acquire_request& request, position me, wall_time wa
                         .ttl = request.ttl,
                         .token = last_,
                         .owner = request.who};
+  renewed_ = time.now;
   return {.token = last_, .ticket = ticket, .repeated = false};
 }
 
-answer lock_state::renew(const renewal& r) {
+answer lock_state::renew(const renewal& r, const store_time& time) {
   if (!holder_ || holder_->version.owner != r.owner) {
     return no(errc::lost, "it is not held by this owner any more");
   }
   // A late renewal must not bring an old version back: a version never returns.
   holder_->version.seq = std::max(holder_->version.seq + 1, holder_->token.value() + r.seq);
   holder_->ttl = r.ttl;
+  renewed_ = time.now;
   return done{};
 }
 
@@ -208,11 +211,18 @@ lock_state::position lock_state::find_waiter(const owner_id& owner) const {
   return waiters_.project<by_place>(waiters_.get<by_owner>().find(owner));
 }
 
+hold_record lock_state::holder_at(instant now) const {
+  hold_record shown = *holder_;
+  // A renewal on another thread may have read the clock after this one.
+  shown.renewed_ago = std::chrono::floor<std::chrono::milliseconds>(std::max(now, renewed_) - renewed_);
+  return shown;
+}
+
 lock_record lock_state::describe(const lock_name& name, const store_time& time) {
   drop_silent_waiters(time.now);
   lock_record out{.name = name, .holders = {}, .waiters = {}, .last = last_};
   if (holder_) {
-    out.holders.push_back(*holder_);
+    out.holders.push_back(holder_at(time.now));
   }
   for (const waiter& w : waiters_) {
     out.waiters.push_back({w.owner, w.mode, w.place.ticket, w.who});

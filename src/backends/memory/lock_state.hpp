@@ -40,7 +40,7 @@ class lock_state {
   /// `floor`: no token at or below it may be given.
   [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time,
                                            fence_token floor, const store_limits& limits);
-  [[nodiscard]] answer renew(const renewal& r);
+  [[nodiscard]] answer renew(const renewal& r, const store_time& time);
 
   // These may free the lock; who is to be told of it comes back in `next`.
   [[nodiscard]] answer release(const owner_id& owner, const store_time& time, sink& next);
@@ -93,11 +93,14 @@ class lock_state {
   void set_missed(position who, bool missed);
   void join(position me, const acquire_request& request, instant lease_end);
   [[nodiscard]] std::size_t ahead_of(position me) const;
-  [[nodiscard]] grant give(const acquire_request& request, position me, wall_time wall, fence_token floor);
+  [[nodiscard]] grant give(const acquire_request& request, position me, const store_time& time,
+                           fence_token floor);
   void free_up(instant now, sink& next);
   [[nodiscard]] sink first_reachable();
+  [[nodiscard]] hold_record holder_at(instant now) const;
 
   std::optional<hold_record> holder_;
+  instant renewed_{};                     // when the holder was granted the lock or renewed it last
   fence_token last_;                      // highest token given for this name
   std::deque<owner_id> dead_holders_;     // owner ids released or evicted, latest last
   std::deque<owner_id> dead_contenders_;  // owner ids that were released without a hold

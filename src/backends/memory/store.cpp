@@ -20,14 +20,14 @@ acquire_answer store::try_acquire(const acquire_request& request, const store_ti
   return a;
 }
 
-answer store::renew(const renewal& r) {
+answer store::renew(const renewal& r, const store_time& time) {
   shard& s = shard_of(*r.name);
   const std::lock_guard lock(s.mutex);
   const auto at = s.locks.find(*r.name);
   if (at == s.locks.end()) {
     return refused{error(errc::lost, "the store knows nothing of this lock any more")};
   }
-  return at->second.state.renew(r);
+  return at->second.state.renew(r, time);
 }
 
 answer store::release(const release_request& request, const store_time& time) {

@@ -27,7 +27,7 @@ class store {
   [[nodiscard]] const store_limits& limits() const noexcept { return limits_; }
 
   [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time);
-  [[nodiscard]] answer renew(const renewal& r);
+  [[nodiscard]] answer renew(const renewal& r, const store_time& time);
   [[nodiscard]] answer release(const release_request& request, const store_time& time);
   [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time);
   [[nodiscard]] answer force(const lock_name& name, const owner_id& holder, const store_time& time);

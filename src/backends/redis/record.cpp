@@ -174,7 +174,7 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
   if (begins_with(r, "Q") && r.items.size() == 3 && r.items[2].is(kind::text)) {
     return refuse_for_now(r.items[2].text, time_in(r.items[1]), std::move(reply));
   }
-  if (begins_with(r, 0, 4)) {
+  if (begins_with(r, 0, 5)) {
     return reply(judge_refusal(by, r));
   }
   const bool again = begins_with(r, 2, 4);
@@ -198,7 +198,7 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
 
 acquire_answer record_backend::judge_refusal(const asked& by, reply& r) {
   const acquire_request& request = by.request;
-  if (!r.items[2].is(kind::integer) || !r.items[3].is(kind::text)) {
+  if (!r.items[2].is(kind::integer) || !r.items[3].is(kind::text) || !r.items[4].is(kind::text)) {
     return unknown{nonsense(record_script::grant, r)};
   }
   rejection no;
@@ -208,6 +208,7 @@ acquire_answer record_backend::judge_refusal(const asked& by, reply& r) {
       return unknown{nonsense(record_script::grant, r)};
     }
     hold->version.life = node_->life_number();
+    hold->renewed_ago = time_since(r.items[4].text, r.items[1].text);
     no.holders.push_back(std::move(*hold));
   }
   if (const std::int64_t place = r.items[2].number; place >= 0 && request.join) {

@@ -194,7 +194,7 @@ result<std::vector<lock_record>> record_backend::locks_in(const std::vector<lock
       return nonsense(record_script::look, r);
     }
     const lock_name& name = names[static_cast<std::size_t>(number.number)];
-    auto lock = parse_lock(name.str(), record.text);
+    auto lock = parse_lock(name.str(), record.text, r.items[0].text);
     if (!lock && names.size() > 1) {
       continue;  // one that somebody has spoilt does not hide the others
     }

@@ -91,7 +91,17 @@ std::optional<hold_record> parse_hold(std::string_view text) {
   return hold;
 }
 
-std::optional<lock_record> parse_lock(std::string_view name, std::string_view record) {
+std::optional<std::chrono::milliseconds> time_since(std::string_view renewed, std::string_view now) {
+  const auto from = number_in(renewed);
+  const auto to = number_in(now);
+  if (!from || !to || *from >= fence_token::limit || *to >= fence_token::limit) {
+    return std::nullopt;
+  }
+  return std::chrono::floor<std::chrono::milliseconds>(
+      std::chrono::microseconds(*to) - std::chrono::microseconds(*from));  // each is below 2^53
+}
+
+std::optional<lock_record> parse_lock(std::string_view name, std::string_view record, std::string_view now) {
   lock_record lock;
   lock.name = lock_name(name);
   if (record.empty()) {
@@ -101,6 +111,8 @@ std::optional<lock_record> parse_lock(std::string_view name, std::string_view re
   const std::string_view format = cut(line, ' ');
   (void)cut(line, ' ');  // whether others wait
   const auto last = number_in(cut(line, ' '));
+  (void)cut(line, ' ');  // the last ticket
+  const std::string_view renewed = cut(line, ' ');
   if (format != "1" || !last || *last >= fence_token::limit) {
     return std::nullopt;
   }
@@ -110,6 +122,7 @@ std::optional<lock_record> parse_lock(std::string_view name, std::string_view re
     if (!hold) {
       return std::nullopt;
     }
+    hold->renewed_ago = time_since(renewed, now);
     lock.holders.push_back(std::move(*hold));
   }
   return lock;

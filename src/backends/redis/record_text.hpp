@@ -7,6 +7,7 @@
 #include <cremone/record.hpp>
 #include <cremone/types.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -24,8 +25,13 @@ namespace cremone::redis {
 /// "<owner> <seq> <ttl> <mode> <token>\n<who>".
 [[nodiscard]] std::optional<hold_record> parse_hold(std::string_view text);
 
-/// A whole lock, but for those who wait.
-[[nodiscard]] std::optional<lock_record> parse_lock(std::string_view name, std::string_view record);
+/// A whole lock, but for those who wait. `now`: the server's time in the same reply.
+[[nodiscard]] std::optional<lock_record> parse_lock(std::string_view name, std::string_view record,
+                                                    std::string_view now);
+
+/// hold_record::renewed_ago, from two times of the server; empty when one of them is no time.
+[[nodiscard]] std::optional<std::chrono::milliseconds> time_since(std::string_view renewed,
+                                                                  std::string_view now);
 
 /// One who waits: its owner id in hex, and "<ticket> <end of its lease> <channel> <mode>\n<who>".
 [[nodiscard]] std::optional<waiter_record> parse_waiter(std::string_view owner, std::string_view entry);

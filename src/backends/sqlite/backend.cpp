@@ -145,7 +145,7 @@ void sqlite_backend::renew(std::span<const renewal> items, callback<void(std::ve
           items.size(),
           refused{error(errc::lost, shown_ + " was deleted or replaced, and the lock with it")}));
     }
-    reply(with_room(*in->locks, [&] { return in->locks->renew(items); }));
+    reply(with_room(*in->locks, [&] { return in->locks->renew(items, time()); }));
   } catch (const failure& f) {
     reply(std::vector<answer>(items.size(), as_answer(f)));
   }

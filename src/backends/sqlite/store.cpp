@@ -35,7 +35,7 @@ rejection turned_away(errc code, const char* detail) {
 std::optional<grant> store::take(const acquire_request& request, const store_time& time) {
   const std::lock_guard lock(database_.mutex());
   database_.reserve_blocks();
-  return take_free(request, sane(time.wall));
+  return take_free(request, time);
 }
 
 acquire_answer store::try_acquire(const acquire_request& request, const store_time& time, bool& freed) {
@@ -47,7 +47,7 @@ acquire_answer store::try_acquire(const acquire_request& request, const store_ti
       return std::move(*answer);
     }
     raise_mark(wanted);
-    if (const auto yes = take_free(request, sane(time.wall))) {
+    if (const auto yes = take_free(request, time)) {
       return *yes;
     }
   }
@@ -55,11 +55,11 @@ acquire_answer store::try_acquire(const acquire_request& request, const store_ti
                       path_ + ": the lock can neither be taken nor refused; was the database edited?")};
 }
 
-std::optional<grant> store::take_free(const acquire_request& request, std::int64_t wall) {
+std::optional<grant> store::take_free(const acquire_request& request, const store_time& time) {
   const owner_data& who = request.who;
-  if (database_.run(sql_->acquire, request.name.str(), request.owner.raw(), wall, request.ttl.count(),
-                    who.host, who.pid, who.user, who.label, since_of(who), live_->life(),
-                    live_->where()) == 0) {
+  if (database_.run(sql_->acquire, request.name.str(), request.owner.raw(), sane(time.wall),
+                    request.ttl.count(), who.host, who.pid, who.user, who.label, since_of(who), live_->life(),
+                    live_->where(), ticks(time.now)) == 0) {
     return std::nullopt;
   }
   return told_grant();
@@ -112,7 +112,7 @@ std::optional<acquire_answer> store::contend(const acquire_request& request, con
   const std::int64_t free_for = ticks(time.now) - lock.freed;
   const std::int64_t claims = std::chrono::nanoseconds(settings_.claim_time).count() * ahead;
   if (!lock.holder && (ahead == 0 || free_for < -turn_may_take.count() || free_for >= claims)) {
-    auto yes = give(request, my_turn, sane(time.wall));
+    auto yes = give(request, my_turn, time);
     if (!yes) {
       wanted = std::max(wanted, lock.token + 2);  // one more than evict or a dead holder's end may have added
       return std::nullopt;
@@ -122,7 +122,7 @@ std::optional<acquire_answer> store::contend(const acquire_request& request, con
   }
   rejection no;
   if (lock.holder) {
-    no.holders.push_back(*lock.holder);
+    no.holders.push_back(holder_at(lock, time));
   }
   if (request.join) {
     if (!ticket) {
@@ -153,6 +153,19 @@ std::optional<store::row> store::look(const lock_name& name, bytes owner) {
                            .liveness = live_->probe(found.number(10), found.blob(11))};
   }
   return r;
+}
+
+/// The holder, which must be there.
+hold_record store::holder_at(const row& lock, const store_time& time) {
+  hold_record shown = *lock.holder;
+  if (lock.freed >= 0) {  // a program that is not ours may have written anything
+    std::chrono::nanoseconds ago(ticks(time.now) - lock.freed);
+    if (ago >= -turn_may_take) {  // it renewed after we had read the clock, while we waited for the file
+      ago = std::max(ago, std::chrono::nanoseconds(0));
+    }
+    shown.renewed_ago = std::chrono::floor<std::chrono::milliseconds>(ago);
+  }
+  return shown;
 }
 
 void store::remove_holder(const lock_name& name, row& lock, const store_time& time) {
@@ -189,10 +202,12 @@ void store::drop_dead_waiters(const lock_name& name, const owner_id& me, const s
   }
 }
 
-std::optional<grant> store::give(const acquire_request& request, std::int64_t ticket, std::int64_t wall) {
+std::optional<grant> store::give(const acquire_request& request, std::int64_t ticket,
+                                 const store_time& time) {
   const owner_data& who = request.who;
-  if (database_.run(sql_->give, request.name.str(), request.owner.raw(), wall, request.ttl.count(), who.host,
-                    who.pid, who.user, who.label, since_of(who), live_->life(), live_->where()) == 0) {
+  if (database_.run(sql_->give, request.name.str(), request.owner.raw(), sane(time.wall), request.ttl.count(),
+                    who.host, who.pid, who.user, who.label, since_of(who), live_->life(), live_->where(),
+                    ticks(time.now)) == 0) {
     return std::nullopt;
   }
   grant yes = told_grant();
@@ -242,14 +257,15 @@ bool store::make_room() {
   return database_.make_room();
 }
 
-std::vector<answer> store::renew(std::span<const renewal> items) {
+std::vector<answer> store::renew(std::span<const renewal> items, const store_time& time) {
   const std::lock_guard lock(database_.mutex());
   std::vector<answer> answers;
   answers.reserve(items.size());
   transaction all(database_);
   for (const renewal& item : items) {
-    const bool moved = database_.run(sql_->renew, item.name->str(), item.owner.raw(),
-                                     static_cast<std::int64_t>(item.seq), item.ttl.count()) != 0;
+    const bool moved =
+        database_.run(sql_->renew, item.name->str(), item.owner.raw(), static_cast<std::int64_t>(item.seq),
+                      item.ttl.count(), ticks(time.now)) != 0;
     answers.push_back(moved ? answer(done{})
                             : refused{error(errc::lost, "it is not held by this owner any more")});
   }

@@ -62,7 +62,7 @@ class store {
   // `freed`: it may be somebody's turn, see next_waiter().
   [[nodiscard]] acquire_answer try_acquire(const acquire_request& request, const store_time& time,
                                            bool& freed);
-  [[nodiscard]] std::vector<answer> renew(std::span<const renewal> items);
+  [[nodiscard]] std::vector<answer> renew(std::span<const renewal> items, const store_time& time);
   [[nodiscard]] answer release(const release_request& request, const store_time& time, bool& freed);
   [[nodiscard]] answer evict(const lock_name& name, const hold_version& version, const store_time& time,
                              bool& freed);
@@ -111,7 +111,7 @@ class store {
   void settle_boot();
   void raise_mark(std::int64_t wanted);
   [[nodiscard]] grant told_grant() const noexcept;
-  [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, std::int64_t wall);
+  [[nodiscard]] std::optional<grant> take_free(const acquire_request& request, const store_time& time);
   [[nodiscard]] std::optional<acquire_answer> contend(const acquire_request& request, const store_time& time,
                                                       std::int64_t& wanted, bool& freed);
   [[nodiscard]] std::optional<row> look(const lock_name& name, bytes owner);
@@ -119,7 +119,8 @@ class store {
   void free_dead_holder(const lock_name& name, row& lock, const store_time& time);
   void drop_dead_waiters(const lock_name& name, const owner_id& me, const store_time& time);
   [[nodiscard]] std::optional<grant> give(const acquire_request& request, std::int64_t ticket,
-                                          std::int64_t wall);
+                                          const store_time& time);
+  [[nodiscard]] static hold_record holder_at(const row& lock, const store_time& time);
   void keep_place(const acquire_request& request, bool queued, const store_time& time);
   [[nodiscard]] sweepings look_for_idle(std::int64_t before, std::int64_t ahead);
   [[nodiscard]] std::vector<waiter_record> queue_of(const lock_name& name, const store_time& time);

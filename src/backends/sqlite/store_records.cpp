@@ -44,7 +44,7 @@ lock_record store::describe(const lock_name& name, const store_time& time) {
     seen.last = fence_token(static_cast<std::uint64_t>(found->token));
     if (found->holder &&
         found->holder->liveness != liveness::dead) {  // the dead hold nothing: the next who asks gets it
-      seen.holders.push_back(*found->holder);
+      seen.holders.push_back(holder_at(*found, time));
     }
   }
   seen.waiters = queue_of(name, time);

@@ -53,6 +53,9 @@ lock_record agreed(const lock_name& name, const std::vector<lock_record>& seen, 
         known = candidates.insert(known, {h, {}});
       }
       known->numbers.push_back(h.token);
+      if (!looks_abandoned(h)) {  // one vote that was renewed shows that the holder lives
+        known->shown.renewed_ago = h.renewed_ago;
+      }
     }
   }
   out.last = reached_by_majority(std::move(last), nodes);

@@ -19,7 +19,7 @@ CREATE TABLE lock (
   host TEXT NOT NULL, pid INTEGER NOT NULL, user TEXT NOT NULL, label TEXT NOT NULL, since INTEGER NOT NULL,
   life INTEGER NOT NULL,              -- the holder's byte of the live file,
   place BLOB NOT NULL,                -- and the kernel and the file for which that means something
-  freed INTEGER NOT NULL,             -- when it was freed last
+  freed INTEGER NOT NULL,             -- when it was freed last; while held: when it was granted or renewed last
   dead BLOB NOT NULL,                 -- owners that held it and are over, the latest first, 20 bytes each
   gone BLOB NOT NULL                  -- owners that left without having held it
 ) WITHOUT ROWID, STRICT;

@@ -20,6 +20,7 @@
 --   ticket    the last one given; where several servers vote, the highest token of a holder that was removed
 --                                                       dead, gone   16 digits each of the last holders and contenders that
 --                                                       are gone for good: a late request of theirs is turned away
+--   free since   while the lock is held: when the hold was granted or last renewed. A hint for clients, nothing rests on it
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. seq begins with the token, so that owner and seq never come
 --             again, not even for an owner whose lost request is granted once more when its tombstone is long gone
 -- Numbers have 16 digits, so that each stands at a place of its own: string.match and string.format are what a script spends

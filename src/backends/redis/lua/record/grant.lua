@@ -5,7 +5,8 @@
 -- ARGV[6] who we are; where there is a queue: ARGV[7] '1' to wait when refused, ARGV[8] the channel on which we hear of our turn
 -- Returns {1, time, token, ticket}    granted; where several servers vote: this one's vote, and the number that it gave
 --         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
---         {0, time, place, hold}      not now; place -1 when we do not wait; no hold: it is kept for those before us
+--         {0, time, place, hold, renewed}   not now; place -1 when we do not wait; no hold: it is kept for those before us;
+--                                     renewed: the time of the hold's grant or last renewal
 --         {'D', time}                 this owner is gone for good
 --         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see doubt()
 
@@ -31,8 +32,8 @@ if got[1] and got[2] and not came_along and string.find(got[1], wanted, 1, true)
   end
   if free and floor and counter and number > math.max(floor, counter, c) and number <= math.min(highest, now + 10000000) then
     local token = number == now and now_text or string.format('%016d', number)
-    redis.call('MSET', KEYS[2], token, KEYS[3], '1 0 ' .. token .. ' ' .. ticket .. string.sub(record, 38) ..
-      owner .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. token .. '\n' .. ARGV[6])
+    redis.call('MSET', KEYS[2], token, KEYS[3], '1 0 ' .. token .. ' ' .. ticket .. ' ' .. now_text ..
+      string.sub(record, 55) .. owner .. ' ' .. token .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. token .. '\n' .. ARGV[6])
     return {1, now_text, token, alone and ticket or '0000000000000000'}
   end
 end
@@ -87,6 +88,7 @@ local function give(ticket)
     lock.c = text(number_above(last, tonumber(ARGV[5]), true))
   end
   lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[6]
+  lock.free_since = now_text
   redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
   return {1, now_text, lock.c, text(ticket)}
 end
@@ -155,7 +157,7 @@ if not holder and ahead <= 0 then
   return answer
 end
 if ARGV[7] ~= '1' then
-  return {0, now_text, -1, lock.hold}
+  return {0, now_text, -1, lock.hold, lock.free_since}
 end
 
 -- Stays in the queue, or enters it.
@@ -169,7 +171,7 @@ if fresh then  -- two of those who were passed over are looked at for each who c
     end
   end
   if redis.call('ZCARD', KEYS[4]) >= most_waiters then
-    return {0, now_text, -1, lock.hold}
+    return {0, now_text, -1, lock.hold, lock.free_since}
   end
   ticket = math.max(tonumber(lock.ticket) + 1, now)
 end
@@ -183,4 +185,4 @@ if fresh then
 end
 redis.call('PEXPIRE', KEYS[4], 2 * waiter_lease / 1000)
 redis.call('PEXPIRE', KEYS[5], 2 * waiter_lease / 1000)
-return {0, now_text, redis.call('ZRANK', KEYS[4], owner), lock.hold}
+return {0, now_text, redis.call('ZRANK', KEYS[4], owner), lock.hold, lock.free_since}

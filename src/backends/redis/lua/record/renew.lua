@@ -69,6 +69,7 @@ local function renew(i)
     return 2
   end
   if lock.holder == owner then
+    lock.free_since = now_text
     -- A late renewal must not bring an old version back either.
     local next = math.max(tonumber(lock.seq) + 1, tonumber(seq))
     if no then
@@ -99,7 +100,7 @@ local function renew(i)
   lock.c = text(math.max(token, tonumber(lock.c), tonumber(counter or '0') or 0, floor or 0))  -- it never falls
   lock.seq = string.format('%.0f', beyond_what_was_forgotten(tonumber(seq) + 1000000))
   lock.hold = owner .. ' ' .. lock.seq .. ' ' .. ttl .. ' ' .. mode .. ' ' .. text(token) .. '\n' .. ARGV[#ARGV - 1]
-  lock.holder, lock.token = owner, text(token)
+  lock.holder, lock.token, lock.free_since = owner, text(token), now_text
   returned[names[i]] = lock
   put(names[i], packed(lock))
   raise(KEYS[1 + count + i], token, tonumber(counter or '0') or 0)
