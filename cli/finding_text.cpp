@@ -176,7 +176,7 @@ bool all_wait_for_a_quarantine(const std::vector<finding>& all) {
 
 std::string time_left(const quarantine_state& q) {
   if (q.until_ordered) {
-    return "until a person ends it";
+    return "until an operator ends it";
   }
   return q.left ? shown(*q.left) + " left"
                 : "how long still is not known: nobody on this machine has watched it yet";

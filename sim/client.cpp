@@ -40,7 +40,7 @@ class machine_notes final : public detail::seen_notes {
 }  // namespace
 
 client_machine::client_machine(surroundings& around, std::string name, machine_clock time, dice noise)
-    : around_(around), name_(std::move(name)), clock_(time), noise_(noise) {
+    : around_(around), name_(std::move(name)), clock_(std::move(time)), noise_(noise) {
   const int workers = around.what.workers;
   for (int i = 0; i < workers; ++i) {
     left_.push_back((around.what.acquisitions + workers - 1 - i) / workers);
@@ -134,6 +134,7 @@ bool client_machine::idle() const {
 
 void client_machine::heal() {
   healed_ = true;
+  set_wall(-clock_.wall_ahead());
   clock_.thaw(around_.time.now());
   if (!running()) {
     return boot();

@@ -59,7 +59,7 @@ class client_machine {
   /// `replaced`: the next program begins on a machine that has no notes.
   void crash(moment down_for, bool replaced);
   void pause(moment span, bool clock_stands_still);
-  void set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
+  void set_wall(std::chrono::microseconds by) { clock_.set_wall(by, around_.time.now()); }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool running() const noexcept { return process_ != nullptr; }

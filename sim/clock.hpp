@@ -8,16 +8,19 @@
 
 #include <cremone/types.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cremone::sim {
 
 class machine_clock {
  public:
   /// `origin`: what it shows when the world begins. `ppm`: by how many millionths it runs too fast.
-  machine_clock(instant origin, wall_time wall, std::int64_t ppm) noexcept
-      : origin_(origin), wall_(wall), ppm_(ppm) {}
+  machine_clock(instant origin, wall_time wall, std::int64_t ppm)
+      : origin_(origin), walls_{{moment{}, wall}}, ppm_(ppm) {}
 
   [[nodiscard]] instant at(moment m) const noexcept {
     return origin_ + scaled((m < frozen_from_ ? m : frozen_from_) - frozen_);
@@ -37,12 +40,23 @@ class machine_clock {
     return m + frozen_;
   }
 
-  [[nodiscard]] wall_time wall_at(moment m) const noexcept {
-    return wall_ + std::chrono::floor<std::chrono::microseconds>(scaled(m));
+  [[nodiscard]] wall_time wall_at(moment m) const noexcept { return shown_on(walls_.back(), m); }
+
+  /// The lowest wall time that this clock has shown between `from` and `to`.
+  [[nodiscard]] wall_time lowest_wall(moment from, moment to) const noexcept {
+    wall_time lowest = wall_time::max();
+    for (std::size_t i = 0; i < walls_.size(); ++i) {
+      const moment until = i + 1 < walls_.size() ? walls_[i + 1].since : to;
+      const moment first = std::max(from, walls_[i].since);
+      if (first <= until) {
+        lowest = std::min(lowest, shown_on(walls_[i], first));
+      }
+    }
+    return lowest;
   }
 
-  void set_wall(std::chrono::microseconds by) noexcept {
-    wall_ += by;
+  void set_wall(std::chrono::microseconds by, moment at) {
+    walls_.push_back({at, walls_.back().origin + by});
     ahead_ += by;
   }
   [[nodiscard]] std::chrono::microseconds wall_ahead() const noexcept { return ahead_; }
@@ -62,8 +76,17 @@ class machine_clock {
     return m + std::chrono::nanoseconds(m.count() * ppm_ / million);
   }
 
+  /// The wall clock between two settings.
+  struct wall_span {
+    moment since;
+    wall_time origin;  // the wall time of the world's beginning, as this span counts
+  };
+  [[nodiscard]] wall_time shown_on(const wall_span& span, moment m) const noexcept {
+    return span.origin + std::chrono::floor<std::chrono::microseconds>(scaled(m));
+  }
+
   instant origin_;
-  wall_time wall_;
+  std::vector<wall_span> walls_;
   std::chrono::microseconds ahead_{};
   std::int64_t ppm_;
   moment frozen_{};

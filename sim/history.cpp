@@ -15,10 +15,10 @@ constexpr std::uint64_t most_kept = 5;  // of a kind, with its text; all are cou
 history::~history() = default;
 
 /// Why a violation of this kind is no surprise; empty if it is one. The published layout promises nothing of the kind, and gets no excuse.
-std::string_view history::excuse(violation_kind kind) const {
+std::string_view history::excuse(violation_kind kind, std::uint64_t token) const {
   const bool by_tokens = kind == violation_kind::token || kind == violation_kind::fence;
-  if (store_ == store_kind::record && by_tokens && unfounded_) {
-    return "memory was lost, and the clock that makes up for it had been set back";
+  if (store_ == store_kind::record && by_tokens && token <= unfounded_ && unfounded_ > 0) {
+    return "memory was lost, and the clocks of server and client were both behind the last token";
   }
   if (store_ != store_kind::classic && kind == violation_kind::exclusion && unbounded_) {
     return "clock rates without bound: exclusion rests on them, and only the fence is left";
@@ -36,13 +36,13 @@ void history::finish() {
   result_.length = world_.now();
   for (const violation_kind k : {violation_kind::token, violation_kind::exclusion}) {
     if (result_.beyond.empty()) {
-      result_.beyond = excuse(k);
+      result_.beyond = excuse(k, unfounded_);
     }
   }
 }
 
-void history::violated(violation_kind kind, std::string what) {
-  const std::string_view why = excuse(kind);
+void history::violated(violation_kind kind, std::string what, std::uint64_t token) {
+  const std::string_view why = excuse(kind, token);
   trace_.say(world_.now(), "",
              "VIOLATION of " + std::string(name_of(kind)) + (why.empty() ? ": " : ", expected: ") + what);
   auto& count = (why.empty() ? result_.unexpected : result_.expected)[static_cast<std::size_t>(kind)];
@@ -79,14 +79,17 @@ void history::check_token(const std::string& name, std::uint64_t token, moment s
   tokens& t = tokens_[name];
   if (!t.seen.insert(token).second) {
     violated(violation_kind::token,
-             who + " got token " + std::to_string(token) + " of '" + name + "', which was given before");
+             who + " got token " + std::to_string(token) + " of '" + name + "', which was given before",
+             token);
   }
   const auto after = std::partition_point(t.marks.begin(), t.marks.end(),
                                           [&](const mark& m) { return m.decided < started; });
   const std::uint64_t before = after == t.marks.begin() ? 0 : std::prev(after)->highest;
   if (token < before) {
-    violated(violation_kind::token, who + " got token " + std::to_string(token) + " of '" + name +
-                                        "' after " + std::to_string(before) + " had been given");
+    violated(violation_kind::token,
+             who + " got token " + std::to_string(token) + " of '" + name + "' after " +
+                 std::to_string(before) + " had been given",
+             before);
   }
   t.marks.push_back({world_.now(), std::max(token, t.marks.empty() ? 0 : t.marks.back().highest)});
 }

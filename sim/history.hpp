@@ -12,6 +12,7 @@
 
 #include <cremone/types.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,10 +56,12 @@ class history {
   }
 
   void struck(fault f) { ++result_.faults[static_cast<std::size_t>(f)]; }
-  void violated(violation_kind kind, std::string what);
+  /// `token`: of a violation of token order, the token that should not have been reached again.
+  void violated(violation_kind kind, std::string what, std::uint64_t token = 0);
 
-  /// Nothing is left to put tokens in order: what was forgotten is made up for by a clock that had been set back.
-  void tokens_unfounded() noexcept { unfounded_ = true; }
+  /// A server lost its memory of this token, and no clock that replaced the memory was above it.
+  /// Only repetitions of tokens up to this one are excused.
+  void token_unfounded(std::uint64_t token) noexcept { unfounded_ = std::max(unfounded_, token); }
 
   /// Called with each token that somebody gets, before it is judged.
   using token_witness = std::function<void(const std::string& lock, std::uint64_t token)>;
@@ -89,7 +92,7 @@ class history {
     std::vector<mark> marks;
   };
 
-  [[nodiscard]] std::string_view excuse(violation_kind kind) const;
+  [[nodiscard]] std::string_view excuse(violation_kind kind, std::uint64_t token) const;
   void check_token(const std::string& name, std::uint64_t token, moment started, const std::string& who);
 
   const world& world_;
@@ -102,7 +105,7 @@ class history {
   std::map<std::string, tokens> tokens_;
   std::map<std::string, resource> resources_;
   token_witness witness_;
-  bool unfounded_ = false;
+  std::uint64_t unfounded_ = 0;  // the highest such token
   bool unbounded_ = false;
 };
 

@@ -9,7 +9,7 @@ namespace cremone::sim {
 
 memory_node::memory_node(world& of, std::string name, network& net, machine_clock time, dice noise,
                          const trace& told)
-    : store_node(of, std::move(name), noise), net_(net), clock_(time), trace_(told) {}
+    : store_node(of, std::move(name), noise), net_(net), clock_(std::move(time)), trace_(told) {}
 
 memory_node::~memory_node() = default;
 

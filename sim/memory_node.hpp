@@ -30,7 +30,7 @@ class memory_node final : public store_node {
 
   void end(fault how, moment down_for) override;
   void empty() override {}
-  void set_wall(std::chrono::microseconds by) override { clock_.set_wall(by); }
+  void set_wall(std::chrono::microseconds by) override { clock_.set_wall(by, world_.now()); }
   [[nodiscard]] std::chrono::microseconds wall_ahead() const override { return clock_.wall_ahead(); }
   void heal() override;
 

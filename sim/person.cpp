@@ -29,7 +29,7 @@ void ask(const std::shared_ptr<process>& by, const std::shared_ptr<backend>& sto
 
 person::person(surroundings& around, machine_clock time, dice noise)
     : around_(around),
-      clock_(time),
+      clock_(std::move(time)),
       process_(std::make_shared<process>(around.time, "person", clock_, noise, preemption{})),
       store_(around.open(process_, around.net.for_process(process_),
                          std::make_shared<const event_hub>(process_, [](const store_event&) {}))) {}

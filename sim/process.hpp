@@ -45,6 +45,10 @@ class process final : public env, public std::enable_shared_from_this<process> {
   [[nodiscard]] moment time() const noexcept { return strand_->time(); }
   /// What its clock shows right now, whatever it is doing.
   [[nodiscard]] instant shown_now() const noexcept { return clock_.at(world_.now()); }
+  /// The lowest wall time that its clock has shown since `from`.
+  [[nodiscard]] wall_time lowest_wall_since(moment from) const noexcept {
+    return clock_.lowest_wall(from, world_.now());
+  }
   [[nodiscard]] bool alive() const noexcept { return !strand_->killed(); }
   void kill() noexcept { strand_->kill(); }
   /// It is not stopped in the middle of a step any more.

@@ -27,7 +27,7 @@ bool is_release(std::span<const std::string_view> words) {
   return runs_script(words, "4", 13) && words[8].size() == owner_size;  // else somebody says that it listens
 }
 
-bool is_admission(std::span<const std::string_view> words) { return runs_script(words, "1", 9); }
+bool is_admission(std::span<const std::string_view> words) { return runs_script(words, "1", 10); }
 bool is_commit(std::span<const std::string_view> words) { return runs_script(words, "3", 10); }
 
 std::uint64_t last_number(std::string_view marker) {
@@ -86,7 +86,7 @@ redis_guard::news redis_guard::carried_out(std::span<const std::string_view> wor
       what.doubted = begins;
       what.admitted = !begins;
       if (is_admission(words)) {
-        what.by_clock = words[7] == "clock";
+        what.by_clock = words[7] != "counted";
         what.by_person = words[5].empty();
         what.asked = whole_number<std::uint64_t>(words[6]).value_or(0);
       }

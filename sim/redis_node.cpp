@@ -18,8 +18,7 @@ redis_node::redis_node(world& of, std::string name, int number, network& net, co
       plan_(p),
       number_(number),
       noise_(noise),
-      clock_(time),
-      facts_(facts),
+      clock_(std::move(time)),
       ring_(ring),
       trace_(told),
       guard_(p, facts, node::name()),
@@ -81,7 +80,6 @@ void redis_node::end(fault how, moment down_for) {
   kept_ = how == fault::amnesia ? keyspace()
           : how == fault::tail  ? past_[noise_.below(past_.size())]
                                 : server_.keys();
-  forgot_ = forgot_ || kept_.dump() != server_.keys().dump();
   ring_.forgets(number_);
   go_down();
   wires_.clear();
@@ -106,6 +104,7 @@ void redis_node::begin() {
 }
 
 void redis_node::heal() {
+  set_wall(-wall_ahead());  // a quarantine between clocks that are far apart would never end
   if (!up()) {
     begin();
   }
@@ -117,7 +116,6 @@ void redis_node::empty() {
   if (!up()) {
     return;
   }
-  forgot_ = true;
   std::vector<utterance> said;
   server_.receive(0, "*1\r\n$8\r\nFLUSHALL\r\n", wall(), said);
   server_.disconnect(0);
@@ -128,40 +126,35 @@ bool redis_node::gives_out() const {
   return up() && marker != nullptr && marker->starts_with("A " + run_id());
 }
 
-void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by); }
+void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by, world_.now()); }
 
-/// What was forgotten is made up for by the clock, when locks are given out again: tokens go on from there. That does for as
-/// long as the clock has not been set back from where it was when one was given, or when it was last made up for.
-void redis_node::weigh(const redis_guard::news& what) {
-  if (plan_.nodes > 1) {
-    return weigh_vote(what);
+/// The floor that clocks promise after a loss of memory: the later one of this server's clock and
+/// of the clock of the client that ends the quarantine, plus 10 s. Computed here from the clocks
+/// themselves, not from the request or from what the script wrote. The client read its clock at some
+/// moment of the quarantine, so the judge counts with the lowest time that it showed meanwhile.
+std::uint64_t redis_node::floor_by_clocks() const {
+  constexpr std::chrono::seconds tokens_run_ahead{10};
+  wall_time latest = wall();
+  if (const auto client = speaking_ ? speaking_->client.lock() : nullptr) {
+    latest = std::max(latest, client->lowest_wall_since(doubted_at_));
   }
-  if (what.admitted && forgot_ && clock_.wall_ahead() < most_ahead_) {
-    facts_.tokens_unfounded();
-  }
-  forgot_ = forgot_ && !what.admitted;
-  if (what.granted || what.admitted) {
-    most_ahead_ = std::max(most_ahead_, clock_.wall_ahead());
-  }
+  return static_cast<std::uint64_t>((latest + tokens_run_ahead).time_since_epoch().count());
 }
 
-/// The clock takes the place of others who remember only as far as it goes: what is due by it is counted here, not read from what the
-/// script wrote.
-void redis_node::weigh_vote(const redis_guard::news& what) {
-  constexpr std::chrono::seconds clocks_differ{10};
+void redis_node::weigh(const redis_guard::news& what) {
   if (what.doubted) {
+    doubted_at_ = world_.now();
     ring_.doubts(number_);
   }
   if (!what.lock.empty()) {
     ring_.gave(number_, what.lock, what.counter, what.number);
   }
   if (what.admitted) {
-    const auto clock = static_cast<std::uint64_t>((wall() + clocks_differ).time_since_epoch().count());
     ring_.let_in(number_,
                  {.by_clock = what.by_clock,
                   .by_person = what.by_person,
                   .floor = what.floor,
-                  .due = std::max(clock, what.asked)},
+                  .due = std::max(floor_by_clocks(), what.asked)},
                  server_.keys());
   }
 }

@@ -45,7 +45,7 @@ class redis_node final : public store_node {
  private:
   void begin();
   void weigh(const redis_guard::news& what);
-  void weigh_vote(const redis_guard::news& what);
+  [[nodiscard]] std::uint64_t floor_by_clocks() const;
   void tell(std::span<const std::string_view> words, std::string_view reply);
   [[nodiscard]] wall_time wall() const { return clock_.wall_at(world_.now()); }
   [[nodiscard]] std::string run_id() const;
@@ -55,20 +55,17 @@ class redis_node final : public store_node {
   const int number_;  // from 1 on
   dice noise_;
   machine_clock clock_;
-  history& facts_;
   ring_judge& ring_;
   const trace& trace_;
   redis_guard guard_;
   std::uint64_t life_ = 1;
   redis_server server_;
   std::map<std::uint64_t, std::shared_ptr<wire>> wires_;
-  std::deque<keyspace> past_;  // before each of the last writes, if its tail may be lost
-  keyspace kept_;              // while it is down
-  bool forgot_ = false;        // something, since it gave out locks last
-  std::chrono::microseconds most_ahead_ =
-      std::chrono::microseconds::min();  // its clock, when it gave one out
-  std::shared_ptr<wire> speaking_;       // whose command is being carried out
-  script_names script_names_;            // by their SHA-1, for the trace
+  std::deque<keyspace> past_;       // before each of the last writes, if its tail may be lost
+  keyspace kept_;                   // while it is down
+  moment doubted_at_{};             // when its last quarantine began
+  std::shared_ptr<wire> speaking_;  // whose command is being carried out
+  script_names script_names_;       // by their SHA-1, for the trace
 };
 
 }  // namespace cremone::sim

@@ -19,7 +19,6 @@ void ring_judge::doubts(int node) {
 
 void ring_judge::gave(int node, const std::string& name, const std::string& counter, std::uint64_t number) {
   of(node).given.emplace(name, number, counter);
-  first_given_.try_emplace({name, number}, world_.now());
 }
 
 /// Either not so many others were sure of what they had given, all through the quarantine, that they are a majority; or those that did
@@ -33,54 +32,77 @@ bool ring_judge::clock_was_needed(int node) const {
   return sure < plan_.nodes / 2 + 1 || world_.now() - forgot.doubtful_since >= waited - waited / 500;
 }
 
-void ring_judge::let_in(int node, const admission& how, const keyspace& keys) {
+bool ring_judge::may_use_clocks(int node, const admission& how) {
   const std::string name = "n" + std::to_string(node);
-  if (how.by_clock && !how.by_person) {
-    if (plan_.strict) {
-      facts_.violated(violation_kind::structure,
-                      name + " votes again by the clock, though that is left to a person");
-    } else if (!clock_was_needed(node)) {
-      facts_.violated(violation_kind::structure,
-                      name + " votes again by the clock, though a majority of others remembers");
-    } else {
-      leaps_.push_back({world_.now(), how.due});
-      if (how.due < highest_) {
-        facts_.tokens_unfounded();
-      }
+  if (how.by_person) {
+    return true;
+  }
+  if (plan_.strict) {
+    facts_.violated(violation_kind::structure,
+                    name + " votes again by the clock, though that is left to a person");
+    return false;
+  }
+  if (!clock_was_needed(node)) {
+    facts_.violated(violation_kind::structure,
+                    name + " votes again by the clock, though a majority of others remembers");
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+std::uint64_t remembered(const std::string& counter, const keyspace& keys) {
+  const std::string* last = keys.text(counter);
+  return last == nullptr ? 0 : whole_number<std::uint64_t>(*last).value_or(0);
+}
+
+}  // namespace
+
+/// A number that is still on its way to a client becomes a token later: acquired() looks it up.
+void ring_judge::excuse_uncovered(server& s, const admission& how, const keyspace& keys) {
+  for (const auto& vote : s.given) {
+    const auto& [lock, number, counter] = vote;
+    if (std::max(how.due, remembered(counter, keys)) >= number) {
+      continue;
+    }
+    s.uncovered.emplace(lock, number);
+    if (s.helped.contains(vote)) {
+      facts_.token_unfounded(number);
     }
   }
-  of(node).sure_since = world_.now();
+}
+
+void ring_judge::let_in(int node, const admission& how, const keyspace& keys) {
+  server& s = of(node);
+  if (how.by_clock && may_use_clocks(node, how)) {
+    excuse_uncovered(s, how, keys);
+  }
+  s.sure_since = world_.now();
   if (plan_.mix.has(fault::freeze) || plan_.mix.has(fault::racing)) {
     return;  // a vote from before may have been counted when the quarantine was over
   }
-  for (const auto& [lock, number, counter] : of(node).helped) {
-    const std::string* last = keys.text(counter);
-    const std::uint64_t known =
-        std::max(how.floor, last == nullptr ? 0 : whole_number<std::uint64_t>(*last).value_or(0));
+  for (const auto& [lock, number, counter] : s.helped) {
+    const std::uint64_t known = std::max(how.floor, remembered(counter, keys));
     if (known < number) {
-      std::string what = name + " votes again and knows of no token above " + std::to_string(known);
-      what += ", though it helped to give " + std::to_string(number) + " of '";
-      what += lock + "'";
-      facts_.violated(violation_kind::token, std::move(what));
+      facts_.violated(violation_kind::token,
+                      "n" + std::to_string(node) + " grants again with a floor of " + std::to_string(known) +
+                          ", though it helped to give " + std::to_string(number) + " of '" + lock + "'",
+                      number);
       return;
     }
   }
 }
 
-/// One that was on its way when the clock took over, to somebody who heard of it later, counts as given before.
 void ring_judge::acquired(const std::string& name, std::uint64_t token) {
   for (server& s : servers_) {
     for (auto vote = s.given.lower_bound({name, token, ""});
          vote != s.given.end() && std::get<0>(*vote) == name && std::get<1>(*vote) == token; ++vote) {
       s.helped.insert(*vote);
     }
-  }
-  highest_ = std::max(highest_, token);
-  const auto first = first_given_.find({name, token});
-  if (first != first_given_.end() && std::any_of(leaps_.begin(), leaps_.end(), [&](const leap& l) {
-        return l.at > first->second && l.due < token;
-      })) {
-    facts_.tokens_unfounded();
+    if (s.uncovered.contains({name, token})) {
+      facts_.token_unfounded(token);
+    }
   }
 }
 

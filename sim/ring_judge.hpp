@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where several servers vote: may one that has forgotten vote again? It must know every token that it has helped to give, from others
-// who remember or, where too few do, from the clock. Looks from outside at who has forgotten when, whatever servers and clients say
-// of it, and says when a clock excuses a token out of order.
+// May a server that has lost its memory grant again? Its floor must be above every token that it has helped to give: it learns
+// the floor from other servers that remember or, where too few do or where it is the only one, from clocks. Watches from outside
+// which server lost what and when, and says when clocks excuse a token out of order.
 #pragma once
 
 #include "sim/history.hpp"
@@ -12,7 +12,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -55,22 +54,18 @@ class ring_judge {
     moment doubtful_since = never;
     std::set<std::tuple<std::string, std::uint64_t, std::string>> given;   // lock, number, counter
     std::set<std::tuple<std::string, std::uint64_t, std::string>> helped;  // those that have become tokens
-  };
-  struct leap {
-    moment at;
-    std::uint64_t due;
+    std::set<std::pair<std::string, std::uint64_t>> uncovered;  // lock, number: above memory and clocks
   };
 
   [[nodiscard]] bool clock_was_needed(int node) const;
+  [[nodiscard]] bool may_use_clocks(int node, const admission& how);
+  void excuse_uncovered(server& s, const admission& how, const keyspace& keys);
   [[nodiscard]] server& of(int node) { return servers_[static_cast<std::size_t>(node) - 1]; }
 
   const plan& plan_;
   const world& world_;
   history& facts_;
   std::vector<server> servers_;
-  std::uint64_t highest_ = 0;  // of all tokens
-  std::vector<leap> leaps_;    // when the clock took the place of those who remember
-  std::map<std::pair<std::string, std::uint64_t>, moment> first_given_;  // by anyone
 };
 
 }  // namespace cremone::sim

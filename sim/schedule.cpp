@@ -59,7 +59,7 @@ class stage {
         ring_(plan_, world_, facts_),
         net_(std::make_shared<network>(world_, plan_, luck_.fork(), [this](fault f) { facts_.struck(f); })),
         around_{world_, plan_, *net_, facts_, trace_, opener()} {
-    if (plan_.nodes > 1 && plan_.store == store_kind::record) {
+    if (plan_.store == store_kind::record) {
       facts_.tell_tokens_to(
           [this](const std::string& lock, std::uint64_t token) { ring_.acquired(lock, token); });
     }

@@ -180,7 +180,7 @@ void worker::read() {
     }
     const resource::seen seen = self->facts_.of(name).read(token);
     if (seen.misjudged) {
-      self->facts_.violated(violation_kind::fence, misjudged(self->who_, name, token, seen.allowed));
+      self->facts_.violated(violation_kind::fence, misjudged(self->who_, name, token, seen.allowed), token);
     }
     self->process_->thread().deliver_at(self->world_.now() + self->travel(), [weak, seen] {
       if (const auto here = weak.lock(); here && !here->over_) {
@@ -229,11 +229,13 @@ void worker::send() {
                    (o.lost_another_unfenced ? "; without a fence it undoes another's" : ""));
     }
     if (o.misjudged) {
-      facts.violated(violation_kind::fence, misjudged(who, name, token, o.accepted));
+      facts.violated(violation_kind::fence, misjudged(who, name, token, o.accepted), token);
     }
     if (o.lost_another) {
-      facts.violated(violation_kind::fence, "the write of " + who + " to '" + name.str() + "' with token " +
-                                                std::to_string(token) + " undid one that had been accepted");
+      facts.violated(violation_kind::fence,
+                     "the write of " + who + " to '" + name.str() + "' with token " + std::to_string(token) +
+                         " undid one that had been accepted",
+                     token);
     }
     if (const auto self = weak.lock()) {
       self->process_->thread().deliver_at(w.now() + back, [weak] {

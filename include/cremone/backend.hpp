@@ -131,7 +131,9 @@ struct release_request {
 struct admission {
   hold_version quarantine{};  ///< the one that was watched; that of nobody: whichever, by order of a person
   fence_token floor{};        ///< no token at or below it is given
-  bool by_clock = true;       ///< nor any at or below what the clock says
+  /// Nor any at or below the later one of the store's clock and ours, plus 10 s. Where the two are too far apart, and no
+  /// operator gives the order, the answer is *quarantined*.
+  bool by_clock = true;
 };
 
 /// What a server knows of the tokens that were given.

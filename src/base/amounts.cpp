@@ -2,6 +2,7 @@
 #include "base/amounts.hpp"
 
 #include <cstdio>
+#include <ctime>
 
 namespace cremone {
 
@@ -34,6 +35,14 @@ std::string shown_length(std::chrono::microseconds length) {
   }
   const auto exact = static_cast<double>(length.count());
   return length < std::chrono::seconds(1) ? rounded(exact / 1e3) + " ms" : rounded(exact / 1e6) + " s";
+}
+
+std::string shown_time(wall_time t) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(t);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 }  // namespace cremone

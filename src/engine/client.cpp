@@ -4,6 +4,7 @@
 #include <cremone/client.hpp>
 
 #include "base/amounts.hpp"
+#include "base/text.hpp"
 #include "core/validate.hpp"
 #include "engine/acquire_op.hpp"
 #include "engine/blocking.hpp"
@@ -70,8 +71,8 @@ void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_st
     if (state->left) {
       f.value = shown_length(*state->left) + " left";
     } else if (state->until_ordered) {
-      f.value = "until a person ends it";
-      f.reason += "; " + std::string(detail::only_a_person);
+      f.value = "until an operator ends it";
+      f.reason = "no lock is granted until `cremone quarantine --end`: " + printable(state->why);
     }
     ++state;
   }

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/describe.hpp"
 
+#include "base/amounts.hpp"
+
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <set>
 
 namespace cremone::detail {
 
 namespace {
-
-std::string shown(wall_time t) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(t);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 std::string shown(std::chrono::microseconds t) {
   t = std::max(t, std::chrono::microseconds(0));
@@ -45,7 +38,7 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
 std::string quarantine_words(const rejection& no, std::optional<std::chrono::nanoseconds> seen) {
   std::string text = no.why.detail();
   if (no.until_ordered) {
-    return text + "; " + std::string(only_a_person);
+    return text + "; only `cremone quarantine --end` ends it, when no lock from before is held any more";
   }
   if (!no.holders.empty()) {
     const auto left =
@@ -108,7 +101,7 @@ std::string describe_owner(const owner_data& who) {
   if (!who.label.empty()) {
     text += " ('" + who.label + "')";
   }
-  return who.since == wall_time{} ? text : text + " since " + shown(who.since);
+  return who.since == wall_time{} ? text : text + " since " + shown_time(who.since);
 }
 
 std::string describe_holder(const hold_record& holder) {

@@ -16,10 +16,10 @@
 
 namespace cremone::detail {
 
-/// Why a quarantine does not end by itself, and what does end it.
-inline constexpr std::string_view only_a_person =
-    "too few servers remember which tokens were given, and amnesia=strict leaves it to a person to go on: "
-    "`cremone quarantine --end` when nobody holds a lock any more";
+/// Why a quarantine with amnesia=strict does not end by itself.
+inline constexpr std::string_view too_few_remember =
+    "too few servers remember which tokens were granted, and amnesia=strict leaves it to an operator to go "
+    "on";
 
 /// How many these are: where several servers vote, one owner is there once for each vote.
 [[nodiscard]] std::size_t count_owners(std::span<const hold_record> holders);

@@ -216,7 +216,7 @@ TEST(Quarantine, ThatOnlyAPersonEndsHasNoTimeLeft) {
   quarantine_state strict = unwatched;
   strict.until_ordered = true;
   EXPECT_EQ(quarantine_sentences({strict}, "redlock://", {}),
-            "c:3: in quarantine, until a person ends it. Why: it was emptied\n");
+            "c:3: in quarantine, until an operator ends it. Why: it was emptied\n");
 }
 
 TEST(Quarantine, OfAStoreWithoutOneIsASentence) {

@@ -4,6 +4,8 @@
 // nobody gets what is another's, and who is dead still goes.
 #include "live/redis_record_fixture.hpp"
 
+#include <algorithm>
+
 namespace cremone::test {
 
 namespace {
@@ -76,6 +78,76 @@ TEST_F(RedisRecordClock, ThatIsSetBackGivesGreaterTokensThoughTheServerForgets) 
   server_.set_clock(5s);
   const grant before = granted(tried(holder_));
   server_.set_clock(0s);
+  (void)server_.ask({"FLUSHALL"});
+  open_up();
+  EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
+}
+
+/// What `doctor` says about the quarantine.
+finding quarantine_finding(const client& by) {
+  const auto all = by.examine().value();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const finding& f) { return f.subject == "quarantine"; });
+  return found == all.end() ? finding{} : *found;
+}
+
+TEST_F(RedisRecordClock, SetBackBeforeALossKeepsTokensRising) {
+  const grant before = granted(tried(holder_));
+  server_.set_clock(-30s);
+  (void)server_.ask({"FLUSHALL"});
+  client by = opened(url());
+  const lease after = taken(by, "lock", {.ttl = 2s, .wait = 3s + generous});  // it waits out the quarantine
+  EXPECT_GT(after.token(), before.token);
+}
+
+TEST_F(RedisRecordClock, SetBackBetweenTwoLossesKeepsTokensRising) {
+  (void)server_.ask({"FLUSHALL"});
+  open_up();
+  const grant before = granted(tried(holder_));  // 10 s ahead of the clock
+  server_.set_clock(-4s);
+  (void)server_.ask({"FLUSHALL"});
+  open_up();
+  EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
+}
+
+TEST_F(RedisRecordClock, FarFromOursKeepsAQuarantineClosed) {
+  const grant before = granted(tried(holder_));
+  server_.set_clock(-1h);
+  (void)server_.ask({"FLUSHALL"});
+  client by = opened(url());
+  const auto refused = by.acquire("lock", {.ttl = 2s, .wait = 4s});  // the quarantine lasts 3 s otherwise
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(),
+              ::testing::ContainsRegex("its clock shows 20.*Z, this machine's 20.*Z: "
+                                       "36[0-9][0-9] s apart, which is more than 60 s"));
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("only `cremone quarantine --end` ends it"));
+
+  const auto state = by.quarantine().value();
+  ASSERT_EQ(state.size(), 1U);
+  EXPECT_TRUE(state[0].until_ordered);
+  EXPECT_THAT(state[0].why, ::testing::HasSubstr(" s apart, which is more than 60 s"));
+  const finding found = quarantine_finding(by);
+  EXPECT_EQ(found.value, "until an operator ends it");
+  EXPECT_THAT(found.reason, ::testing::HasSubstr(" s apart, which is more than 60 s"));
+
+  open_up();
+  EXPECT_GT(granted(tried(fresh_owner())).token, before.token) << "the later clock is ours";
+}
+
+TEST_F(RedisRecordClock, SetRightAgainLetsAQuarantineEnd) {
+  server_.set_clock(1h);
+  (void)server_.ask({"FLUSHALL"});
+  client by = opened(url());
+  const auto refused = by.acquire("lock", {.ttl = 2s, .wait = no_wait});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr(" s apart, which is more than 60 s"));
+  server_.set_clock(0s);
+  EXPECT_TRUE(taken(by, "lock", {.ttl = 2s, .wait = 3s + generous}).held());
+}
+
+TEST_F(RedisRecordClock, FarAheadIsTheFloorWhenAnOperatorEndsTheQuarantine) {
+  server_.set_clock(1h);
+  const grant before = granted(tried(holder_));
   (void)server_.ask({"FLUSHALL"});
   open_up();
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token);

@@ -75,10 +75,7 @@ class record_talk {
       case 15:
         return say(listen, {boot, lock, queue, wait},
                    {settings(), choose_.one_of(channels), owner(), owner(), mark()});
-      case 16:
-        return say(admit, {boot},
-                   {settings(), choose_.once_in(3) ? "nonsense" : "", "0", choose_.once_in(2) ? "clock" : "",
-                    mark()});
+      case 16: return say(admit, {boot}, {settings(), observed(), "0", caller_clock(), "9000000", mark()});
       case 17:
         return say(look, {boot, lock, queue, wait, "t:lock:p", "t:queue:p", "t:wait:p"},
                    {settings(), choose_.once_in(2) ? "all" : "used", mark()});
@@ -94,7 +91,7 @@ class record_talk {
     for (std::size_t i = 0; i < redis::record_script_count; ++i) {
       both_.ask({"SCRIPT", "LOAD", std::string(book_.at(static_cast<redis::record_script>(i)).text)});
     }
-    say(redis::record_script::admit, {boot}, {usual_, "", "0", "", "-"});
+    say(redis::record_script::admit, {boot}, {usual_, "", "0", "counted", "9000000", "-"});
   }
 
  private:
@@ -122,6 +119,15 @@ class record_talk {
   std::string proposal() {
     return std::to_string(both_.now().time_since_epoch().count() +
                           static_cast<std::int64_t>(choose_.below(20'000'000)) - 10'000'000);
+  }
+
+  /// The caller's clock, often further from the server's than an admission allows.
+  std::string caller_clock() { return choose_.once_in(3) ? "counted" : proposal(); }
+
+  /// The quarantine that an admission is for: any one, none that exists, or the one that the server is in.
+  std::string observed() {
+    const std::string* const marker = both_.keys().text(boot);
+    return choose_.once_in(3) ? "nonsense" : choose_.once_in(2) || marker == nullptr ? "" : *marker;
   }
 
   texts grant_wish() {

@@ -108,7 +108,7 @@ TEST_F(Judges, CountTokensApartOnlyWhenNothingIsLeftToPutThemInOrder) {
   (void)facts_.acquired(*one_, lease(*one_, "a", 7), 0s);
   EXPECT_TRUE(result_.failed());
   result_ = {};
-  facts_.tokens_unfounded();
+  facts_.token_unfounded(7);
   (void)facts_.acquired(*one_, lease(*one_, "a", 7), 0s);
   EXPECT_EQ(found(violation_kind::token), 1U);
   EXPECT_FALSE(result_.failed());
@@ -116,16 +116,23 @@ TEST_F(Judges, CountTokensApartOnlyWhenNothingIsLeftToPutThemInOrder) {
   EXPECT_TRUE(result_.failed()) << "memory and wall clocks excuse no second holder";
 }
 
+TEST_F(Judges, ExcuseNoTokenAboveTheUnfoundedOne) {
+  facts_.token_unfounded(7);
+  (void)facts_.acquired(*one_, lease(*one_, "a", 8), 0s);
+  (void)facts_.acquired(*one_, lease(*one_, "a", 8), 0s);
+  EXPECT_TRUE(result_.failed());
+}
+
 TEST_F(Judges, ExcuseNothingInThePublishedLayout) {
   history classic(world_, trace_, store_kind::classic, result_);
   classic.rates_without_bound();
-  classic.tokens_unfounded();
+  classic.token_unfounded(7);
   classic.violated(violation_kind::exclusion, "two holders");
   EXPECT_TRUE(result_.failed());
 }
 
 TEST_F(Judges, CountMoreThanTheyTell) {
-  facts_.tokens_unfounded();
+  facts_.token_unfounded(7);
   for (int i = 0; i < 100; ++i) {
     facts_.violated(violation_kind::token, "an expected one");
   }

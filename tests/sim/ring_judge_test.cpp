@@ -161,5 +161,37 @@ TEST_F(RingJudge, DoesNotCountTokensThatWereGivenLater) {
   EXPECT_EQ(unexpected(violation_kind::token), 1U);
 }
 
+TEST_F(RingJudge, ExcusesNoTokenThatTheServerStillRemembers) {
+  keyspace keys;
+  keys.replace("s:count:1", std::string("100"));
+  forget(1);
+  forget(2);
+  pass(2s);
+  judge_.let_in(1, {.by_clock = true, .floor = 80, .due = 80}, keys);
+  facts_.violated(violation_kind::token, "100 again", 100);
+  EXPECT_EQ(unexpected(violation_kind::token), 1U);
+  EXPECT_EQ(expected(violation_kind::token), 0U);
+}
+
+TEST_F(RingJudge, ExcusesNoTokenOfAnotherServer) {
+  forget(3);
+  forget(1);
+  pass(2s);
+  let_in(3, true, 80, 80);
+  facts_.violated(violation_kind::token, "100 again", 100);
+  EXPECT_EQ(unexpected(violation_kind::token), 1U) << "the third had no part in it";
+}
+
+TEST(MachineClock, LowestWallCountsEverySettingSince) {
+  constexpr wall_time origin(std::chrono::seconds(1000));
+  machine_clock clock(instant(1h), origin, 0);
+  clock.set_wall(-5s, 10s);
+  clock.set_wall(8s, 20s);
+  EXPECT_EQ(clock.lowest_wall(0s, 30s), origin);
+  EXPECT_EQ(clock.lowest_wall(9s, 30s), origin + 5s);
+  EXPECT_EQ(clock.lowest_wall(12s, 30s), origin + 7s);
+  EXPECT_EQ(clock.lowest_wall(25s, 30s), origin + 28s);
+}
+
 }  // namespace
 }  // namespace cremone::sim

@@ -92,7 +92,7 @@ TEST(MachineClock, RunsAtItsOwnRate) {
 
 TEST(MachineClock, ThatIsSetChangesOnTheWallOnly) {
   machine_clock c(instant(1h), some_wall(), 0);
-  c.set_wall(-5s);
+  c.set_wall(-5s, 0s);
   EXPECT_EQ(c.wall_at(10s), some_wall() + 5s);
   EXPECT_EQ(c.at(10s), instant(1h + 10s));
 }

@@ -110,9 +110,9 @@ TEST(DescribeFailure, OfAQuarantineSaysWhenItEndsOrThatOnlyAPersonEndsIt) {
             "lock 'nightly' at memory:// is not given out: a:1 may have forgotten, 30.0 s from now; `cremone "
             "quarantine` shows it, and can end it");
   no.until_ordered = true;
-  EXPECT_EQ(
-      told(error(errc::quarantined), no, 0s),
-      "lock 'nightly' at memory:// is not given out: a:1 may have forgotten; " + std::string(only_a_person));
+  EXPECT_EQ(told(error(errc::quarantined), no, 0s),
+            "lock 'nightly' at memory:// is not given out: a:1 may have forgotten; only `cremone quarantine "
+            "--end` ends it, when no lock from before is held any more");
 }
 
 TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {

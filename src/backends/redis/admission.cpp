@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/admission.hpp"
 
+#include "base/amounts.hpp"
 #include "base/reading.hpp"
 
 #include <array>
@@ -19,6 +20,16 @@ std::optional<quarantine_mark> parse_quarantine(std::string_view marker) {
   }
   return quarantine_mark{std::string(marker), wall_time(std::chrono::microseconds(*since)),
                          word[4] == "missing"};
+}
+
+std::optional<std::string> clocks_too_far_apart(wall_time theirs, wall_time ours) {
+  const auto difference = std::chrono::abs(theirs - ours);
+  if (difference <= quarantine_clock_bound) {
+    return std::nullopt;
+  }
+  return "its clock shows " + shown_time(theirs) + ", this machine's " + shown_time(ours) + ": " +
+         shown_length(difference) + " apart, which is more than " + shown_length(quarantine_clock_bound) +
+         ". Set the wrong clock right";
 }
 
 bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before, wall_time after,

@@ -23,6 +23,11 @@ std::optional<fence_token> token_in(const reply& r) {
   return fence_token(*n);
 }
 
+std::optional<wall_time> time_in(const reply& r) {
+  const auto t = token_in(r);  // both count microseconds, below the same limit
+  return t ? std::optional(wall_time(std::chrono::microseconds(t->value()))) : std::nullopt;
+}
+
 answer as_answer(failure&& f) {
   if (f.nothing_done) {
     return refused{std::move(f.why)};

@@ -20,6 +20,9 @@ namespace cremone::redis {
 /// A token as the scripts write it.
 [[nodiscard]] std::optional<fence_token> token_in(const reply& r);
 
+/// The server's time as the scripts write it.
+[[nodiscard]] std::optional<wall_time> time_in(const reply& r);
+
 [[nodiscard]] answer as_answer(failure&& f);
 
 /// The same for a failed acquire.

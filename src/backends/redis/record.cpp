@@ -93,16 +93,14 @@ error record_backend::nonsense(record_script which, const reply& r) const {
 }
 
 void record_backend::check_clock(instant sent, const reply& r) {
-  const auto theirs = r.is(kind::list) && r.items.size() >= 2 && r.items[1].is(kind::text)
-                          ? whole_number<std::uint64_t>(r.items[1].text)
-                          : std::nullopt;
-  if (!theirs || *theirs >= fence_token::limit) {
+  const auto theirs = r.is(kind::list) && r.items.size() >= 2 ? time_in(r.items[1]) : std::nullopt;
+  if (!theirs) {
     return;
   }
   std::optional<std::chrono::microseconds> step;
   {
     const std::lock_guard lock(mutex_);
-    step = clock_.sample(sent, env_->now(), std::chrono::microseconds(*theirs));
+    step = clock_.sample(sent, env_->now(), theirs->time_since_epoch());
   }
   if (step) {
     events_->tell(event_kind::clock_step, node_->server() + ": its clock was set " +
@@ -168,7 +166,7 @@ void record_backend::judge(const asked& by, outcome&& o, callback<void(acquire_a
     return reply(unknown{std::move(*why)});  // it may be ours now; whoever asked has it released again
   }
   if (begins_with(r, "Q") && r.items.size() == 3 && r.items[2].is(kind::text)) {
-    return refuse_for_now(r.items[2].text, std::move(reply));
+    return refuse_for_now(r.items[2].text, time_in(r.items[1]), std::move(reply));
   }
   if (begins_with(r, 0, 4)) {
     return reply(judge_refusal(by, r));
@@ -273,6 +271,11 @@ answer record_backend::judge_removal(record_script which, instant sent, outcome&
   }
   if (begins_with(r, "X") && r.items.size() == 3) {
     return refused{other_settings(r.items[2].text)};
+  }
+  if (begins_with(r, "C")) {
+    return refused{
+        error(errc::quarantined, node_->server() + " stays in quarantine: " +
+                                     kept_by_clocks(time_in(r.items[1])).value_or("the clocks differ"))};
   }
   return unknown{nonsense(which, r)};
 }

@@ -90,8 +90,12 @@ class record_backend final : public backend, public std::enable_shared_from_this
               callback<void(answer)> reply);
 
   // Quarantine.
-  void refuse_for_now(const std::string& marker, callback<void(acquire_answer)> reply);
-  [[nodiscard]] rejection quarantined(const quarantine_mark& mark, bool nothing_forgotten) const;
+  void refuse_for_now(const std::string& marker, std::optional<wall_time> theirs,
+                      callback<void(acquire_answer)> reply);
+  [[nodiscard]] rejection quarantined(const quarantine_mark& mark, bool nothing_forgotten,
+                                      std::optional<wall_time> theirs) const;
+  /// Why the clocks keep the quarantine from ending by itself, if they do.
+  [[nodiscard]] std::optional<std::string> kept_by_clocks(std::optional<wall_time> theirs) const;
   void admit(const std::string& mark, fence_token floor, bool by_clock, callback<void(answer)> reply);
   [[nodiscard]] error other_settings(std::string_view theirs) const;
   [[nodiscard]] answer judge_admission(instant sent, outcome&& o);

@@ -46,9 +46,21 @@ error record_backend::other_settings(std::string_view theirs) const {
                                    settings_ + "); all who share locks must agree, so take another prefix"};
 }
 
-rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_forgotten) const {
+std::optional<std::string> record_backend::kept_by_clocks(std::optional<wall_time> theirs) const {
+  auto why = theirs ? clocks_too_far_apart(*theirs, env_->wall_now()) : std::nullopt;
+  if (why && node_->settings().voters > 1) {
+    *why += ", or end the quarantine by hand if too few other servers remember the last token";
+  }
+  return why;
+}
+
+rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_forgotten,
+                                      std::optional<wall_time> theirs) const {
   rejection no;
+  const auto clocks = kept_by_clocks(theirs);
+  no.until_ordered = clocks && node_->settings().voters == 1;
   no.why = error(errc::quarantined, node_->server() + " may have forgotten who holds what: " + why_of(mark) +
+                                        (clocks ? "; " + *clocks : std::string()) +
                                         ". No lock is given out there until every lease from before is over");
   hold_record stands_for_it;
   stands_for_it.version = {life_of(mark.text), 0};
@@ -58,7 +70,8 @@ rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_
   return no;
 }
 
-void record_backend::refuse_for_now(const std::string& marker, callback<void(acquire_answer)> reply) {
+void record_backend::refuse_for_now(const std::string& marker, std::optional<wall_time> theirs,
+                                    callback<void(acquire_answer)> reply) {
   auto mark = parse_quarantine(marker);
   if (!mark) {
     return reply(unknown{error(errc::protocol_error, node_->server() + ": the marker at " + boot_ +
@@ -75,20 +88,20 @@ void record_backend::refuse_for_now(const std::string& marker, callback<void(acq
     nothing_forgotten = quarantine_.nothing_forgotten;
   }
   if (news && !mark->missing) {
-    events_->tell(event_kind::quarantined, quarantined(*mark, false).why.detail());
+    events_->tell(event_kind::quarantined, quarantined(*mark, false, theirs).why.detail());
   }
   if (nothing_forgotten) {
-    return reply(quarantined(*mark, *nothing_forgotten));
+    return reply(quarantined(*mark, *nothing_forgotten, theirs));
   }
   const std::array<std::string_view, 5> words = {"INFO", "server", "replication", "stats", "commandstats"};
   node_->command(words, longest_limit,
-                 [self = shared_from_this(), mark = std::move(*mark), before = env_->wall_now(),
+                 [self = shared_from_this(), mark = std::move(*mark), theirs, before = env_->wall_now(),
                   reply = std::move(reply)](outcome o) mutable {
                    const auto* r = std::get_if<redis::reply>(&o);
                    const info_text info = parse_info(r != nullptr && r->is(kind::text) ? r->text : "");
-                   const wall_time theirs(std::chrono::microseconds(
+                   const wall_time clock(std::chrono::microseconds(
                        static_cast<std::int64_t>(info.number("server_time_usec").value_or(0))));
-                   const bool fine = forgot_nothing(read_facts(info), theirs, before, self->env_->wall_now(),
+                   const bool fine = forgot_nothing(read_facts(info), clock, before, self->env_->wall_now(),
                                                     self->node_->settings().max_ttl);
                    bool first = false;
                    {
@@ -98,7 +111,7 @@ void record_backend::refuse_for_now(const std::string& marker, callback<void(acq
                        self->quarantine_.nothing_forgotten = fine;
                      }
                    }
-                   rejection no = self->quarantined(mark, fine);
+                   rejection no = self->quarantined(mark, fine, theirs);
                    if (first && !fine) {
                      self->events_->tell(event_kind::quarantined, no.why.detail());
                    }
@@ -123,8 +136,10 @@ void record_backend::admit(const admission& order, callback<void(answer)> reply)
 void record_backend::admit(const std::string& mark, fence_token floor, bool by_clock,
                            callback<void(answer)> reply) {
   const std::string number = std::to_string(floor.value());
-  const std::array<std::string_view, 6> arguments = {
-      boot_, settings_, mark, number, by_clock ? "clock" : "counted", "-"};
+  const std::string clock = std::to_string(env_->wall_now().time_since_epoch().count());
+  const std::string bound = std::to_string(std::chrono::microseconds(quarantine_clock_bound).count());
+  const std::array<std::string_view, 7> arguments = {
+      boot_, settings_, mark, number, by_clock ? std::string_view(clock) : "counted", bound, "-"};
   node_->run(record_script::admit, arguments, 1, longest_limit, {},
              [self = shared_from_this(), sent = env_->now(), reply = std::move(reply)](outcome o) mutable {
                reply(self->judge_admission(sent, std::move(o)));
@@ -212,7 +227,7 @@ void record_backend::examine(callback<void(result<std::vector<finding>>)> reply)
     order.among = self->fitness_;
     if (state && state->size() == 1) {
       order.quarantine = std::move(state->front());
-      order.perhaps_unused = order.quarantine->why == perhaps_unused;
+      order.perhaps_unused = order.quarantine->why.starts_with(perhaps_unused);
     }
     std::optional<error> unusable;  // the keys of this prefix are not what they should be
     if (!state && (state.error() == errc::misconfigured || state.error() == errc::protocol_error)) {
@@ -247,6 +262,11 @@ void record_backend::quarantine(callback<void(result<std::vector<quarantine_stat
                auto state = self->state_in(r.items[1].text);
                if (!state) {
                  return reply(state.error());
+               }
+               const auto clocks = self->kept_by_clocks(time_in(r.items[0]));
+               if (clocks && state->quarantined) {
+                 state->why += "; " + *clocks;
+                 state->until_ordered = self->node_->settings().voters == 1;
                }
                if (state->quarantined && state->version != hold_version{}) {
                  const std::lock_guard lock(self->mutex_);

@@ -2,6 +2,7 @@
 #include "engine/quorum/acquiring.hpp"
 
 #include "base/check.hpp"
+#include "engine/describe.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -334,7 +335,8 @@ rejection quorum::acquiring::refusal() {
     }
     no.until_ordered = code == errc::quarantined && by_->options_.strict;
     no.why = error(code, std::to_string(needed) + " of " + std::to_string(nodes) +
-                             " servers must agree: " + merged(code, reasons_).detail());
+                             " servers must agree: " + merged(code, reasons_).detail() +
+                             (no.until_ordered ? "; " + std::string(too_few_remember) : std::string()));
   }
   if (code != errc::quarantined) {
     std::erase_if(no.holders,

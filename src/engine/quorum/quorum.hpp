@@ -101,7 +101,6 @@ class quorum final : public backend, public std::enable_shared_from_this<quorum>
   };
   class floors;
   void ask_floors(std::optional<std::size_t> but, callback<void(const memory&)> then);
-  [[nodiscard]] fence_token above_the_clock(fence_token highest);
   [[nodiscard]] bool waits_for_silent(std::size_t node, const hold_version& version);
   void readmit(std::size_t node, const hold_version& version, callback<void(answer)> reply);
   void sweep_node(std::size_t node, std::uint64_t cursor, callback<void(result<sweep_step>)> reply);

@@ -17,13 +17,6 @@
 
 namespace cremone::detail {
 
-namespace {
-
-/// Above the clock, for clocks that differ.
-constexpr std::chrono::seconds clocks_differ{10};
-
-}  // namespace
-
 /// What several nodes say of the tokens that were given, as far as they have answered.
 class quorum::floors {
  public:
@@ -62,12 +55,6 @@ void quorum::ask_floors(std::optional<std::size_t> but, callback<void(const memo
   }
 }
 
-/// Above what anybody remembers, and above the clock as far as clocks may differ.
-fence_token quorum::above_the_clock(fence_token highest) {
-  const auto clock = env_->wall_now().time_since_epoch() + std::chrono::microseconds(clocks_differ);
-  return std::max(highest, fence_token(static_cast<std::uint64_t>(clock.count())));
-}
-
 /// Those that do not answer could make up a majority that remembers. Most are back soon, so that going by the clock at once would give
 /// up for nothing what rests on no wall clock. One that is gone for good must not keep the others closed: they are waited for
 /// as long again as any lease lasts, by a client that lasts as long.
@@ -86,17 +73,14 @@ void quorum::readmit(std::size_t node, const hold_version& version, callback<voi
     const std::size_t needed = core::majority_of(self->nodes_->size());
     admission order{.quarantine = version, .floor = others.highest, .by_clock = others.sure < needed};
     if (order.by_clock && self->options_.strict) {
-      return reply(refused{error(errc::quarantined, std::string(only_a_person))});
+      return reply(refused{error(errc::quarantined, std::string(too_few_remember))});
     }
-    if (order.by_clock) {
-      if (others.sure + others.silent >= needed && self->waits_for_silent(node, version)) {
-        return reply(refused{error(
-            errc::quarantined,
-            "too few servers answer which tokens were given. Those that do not answer are waited for as "
-            "long as any lease lasts; then the clock takes their place, or with `cremone quarantine "
-            "--end`")});
-      }
-      order.floor = self->above_the_clock(order.floor);
+    if (order.by_clock && others.sure + others.silent >= needed && self->waits_for_silent(node, version)) {
+      return reply(refused{
+          error(errc::quarantined,
+                "too few servers answer which tokens were given. Those that do not answer are waited for as "
+                "long as any lease lasts; then the clock takes their place, or with `cremone quarantine "
+                "--end`")});
     }
     (*self->nodes_)[node]->admit(order, std::move(reply));
   });
@@ -107,7 +91,6 @@ void quorum::end_quarantine(callback<void(answer)> reply) {
     return nodes_->front()->end_quarantine(std::move(reply));
   }
   ask_floors(std::nullopt, [self = shared_from_this(), reply = std::move(reply)](const memory& all) mutable {
-    const fence_token floor = self->above_the_clock(all.highest);
     const std::size_t nodes = self->nodes_->size();
     const auto open = std::make_shared<std::atomic<std::size_t>>(0);
     const auto votes = std::make_shared<removing>(
@@ -122,7 +105,7 @@ void quorum::end_quarantine(callback<void(answer)> reply) {
                                      " servers give out locks now, which is no majority: " + why->detail())});
         });
     for (const auto& node : *self->nodes_) {
-      node->admit({.quarantine = {}, .floor = floor, .by_clock = true}, [votes, open](const answer& a) {
+      node->admit({.quarantine = {}, .floor = all.highest, .by_clock = true}, [votes, open](const answer& a) {
         *open += std::holds_alternative<done>(a) ? 1U : 0U;
         votes->take(a);
       });

@@ -276,7 +276,7 @@ void judge_memory(std::vector<quarantine_state>& servers) {
   for (quarantine_state& s : servers) {
     if (s.quarantined) {
       s.until_ordered = true;
-      s.why += "; " + std::string(only_a_person);
+      s.why += "; " + std::string(too_few_remember);
     }
   }
 }

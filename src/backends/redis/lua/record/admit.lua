@@ -1,9 +1,14 @@
--- Ends the quarantine: whoever asks has watched it for longer than any lease lasts, or is told so by a person. Tokens go on
--- above whatever was given before: above what a majority of others knows, or else as far as clocks can tell.
+-- Ends the quarantine: the caller has observed it for longer than any lease lasts, or an operator orders it. The floor is
+-- above every token granted before: above what a majority of the other servers remembers or, where memory is lost, above
+-- this server's clock, the caller's clock and any token still remembered here.
 --
--- ARGV[2] the marker of the quarantine that was watched; '' by order of a person: whatever it is
--- ARGV[3] no token at or below this is given, ARGV[4] 'clock' when it must also be above the clock
--- Returns {1, time} it gives out locks, {'Q', time, marker} another quarantine has begun, {'X', …}, {'R', time}
+-- ARGV[2] the marker of the quarantine that was observed; '' by order of an operator: whichever it is
+-- ARGV[3] no token at or below this is granted
+-- ARGV[4] the caller's wall clock in microseconds, or 'counted' where a majority of the other servers remembers
+-- ARGV[5] how far the two clocks may be apart, in microseconds. One wrong clock must not raise the floor without limit,
+--         so only an operator ends the quarantine when they are farther apart
+-- Returns {1, time} the server grants locks, {'C', time} the clocks are too far apart, {'Q', time, marker} another
+-- quarantine has begun, {'X', …}, {'R', time}
 
 -- include functions
 
@@ -16,8 +21,12 @@ if no[1] ~= 'Q' or (ARGV[2] ~= '' and ARGV[2] ~= no[3]) then
   return no
 end
 local floor = math.max(tonumber(string.match(no[3], ' (%d+)$')), tonumber(ARGV[3]))
-if ARGV[4] == 'clock' then
-  floor = math.max(floor, now + 10000000)
+if ARGV[4] ~= 'counted' then
+  local caller = tonumber(ARGV[4])
+  if ARGV[2] ~= '' and math.abs(caller - now) > tonumber(ARGV[5]) then
+    return {'C', now_text}
+  end
+  floor = math.max(floor, math.max(now, caller) + 10000000)  -- tokens may run 10 s ahead of a clock
 end
 if floor > highest then
   return {err = 'ERR a floor of ' .. text(floor) .. ' would use the tokens up'}
