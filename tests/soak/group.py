@@ -28,17 +28,17 @@ OPERATOR = "operator"
 
 
 class Group:
-    def __init__(self, setup, seed, group, seconds, build, folder):
+    def __init__(self, setup, seed, seconds, build, folder):
         self.setup = setup
         self.seconds = seconds
         self.folder = folder
         os.makedirs(folder)
         self.programs = Programs(build)
-        self.plan = make_plan(setup, seed, group, seconds)
+        self.plan = make_plan(setup, seed, seconds)
         with open(os.path.join(folder, "plan.txt"), "w", encoding="utf-8") as file:
             file.writelines(f"{f.at:9.3f} {f.kind:8}{f.target:4}{f.value}\n" for f in self.plan)
         self.journal = open(os.path.join(folder, "journal.txt"), "w", encoding="utf-8", buffering=1)
-        self.random = random.Random(f"clients/{seed}/{setup.name}/{group}")
+        self.random = random.Random(f"clients/{seed}/{setup.name}")
         self.events, self.silences, self.faults = [], [], Counter()
         self.timers, self.order = [], itertools.count()
         self.stuck = 0

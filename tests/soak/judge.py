@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 HEADROOM = 10_000_000  # µs: tokens may run this far ahead of a clock
+KINDS = ("overlap", "duplicate", "inversion")
 ANSWER = 1_500_000  # µs: the library waits 1 s for an answer; the rest is for a loaded machine
 
 
@@ -193,7 +194,7 @@ def count(violations):
     """{kind: {"expected": n, "unexpected": m}}, with each kind."""
     seen = Counter((v.kind, v.expected) for v in violations)
     return {kind: {"expected": seen[kind, True], "unexpected": seen[kind, False]}
-            for kind in ("overlap", "duplicate", "inversion")}
+            for kind in KINDS}
 
 
 def parse_log(client, text, cut):
