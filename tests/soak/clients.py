@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients of a soak run: holder programs that use the library, and `cremone run`, one after the other.
+"""The clients of a soak run: holder programs that use the library, and `cremone run` in a loop.
 
-Each has its own wall clock and state directory. Each process has its own log; `acquisitions()` reads
-them all.
+Each client has its own wall clock and state directory, and each of its processes its own log.
 """
 
 import os
@@ -50,7 +49,8 @@ class Client:
         os.makedirs(state, exist_ok=True)
         with open(os.path.join(self.folder, "stderr"), "ab") as err:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=err, stderr=err, preexec_fn=die_with_parent,
+                command, stdin=subprocess.DEVNULL, stdout=err, stderr=err,
+                preexec_fn=die_with_parent,
                 env=dict(self.clock.environment(), CREMONE_STATE_DIR=state, **environment))
         self.cuts.append(None)
 
@@ -77,7 +77,8 @@ class Client:
 
     def _lines(self, i):
         try:
-            with open(os.path.join(self.folder, f"{i:04}.log"), encoding="utf-8", errors="replace") as log:
+            path = os.path.join(self.folder, f"{i:04}.log")
+            with open(path, encoding="utf-8", errors="replace") as log:
                 return log.read().splitlines(keepends=True)
         except FileNotFoundError:
             return []
@@ -109,7 +110,7 @@ class Holder(Client):
 
 
 class Tool(Client):
-    """`cremone run`, again and again. Never stopped: its child may run on then, a documented limit."""
+    """`cremone run` in a loop. Never stopped: its child may run on then, a documented limit."""
 
     def __init__(self, *args, fresh):
         super().__init__(*args)
@@ -123,8 +124,9 @@ class Tool(Client):
         once = self.fresh or self.random.random() < 0.3
         span = self.random.choice((50, 100, 300, 1500))
         self._launch([self.programs.cremone, "run", *(["--try"] if once else ["--wait", "4s"]),
-                      "--ttl", self.random.choice(("500ms", "1s", "2s")), "--label", f"soak-{self.label}",
-                      "--url", self.url, self.random.choice(self.names), "--",
+                      "--ttl", self.random.choice(("500ms", "1s", "2s")),
+                      "--label", f"soak-{self.label}", "--url", self.url,
+                      self.random.choice(self.names), "--",
                       self.programs.holder, "child", self._log(), str(span)],
                      state, SOAK_ASKED=str(now()))
 

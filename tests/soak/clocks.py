@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks: the machine's validity clock, and wall clocks that the soak run sets for one process each.
+"""The machine's validity clock, and wall clocks that the soak run sets for one process each.
 
 A settable clock is the file that tests/support/clock_shim.cpp reads in the process it is preloaded
 into. Only wall clocks move; the clock of a lease's validity does not.
@@ -13,8 +13,9 @@ import time
 
 def now():
     """The validity clock in microseconds: the one that the library and the holders' logs use."""
-    suspended = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    return (time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + suspended) // 1000
+    read = time.clock_gettime_ns
+    suspended = read(time.CLOCK_BOOTTIME) - read(time.CLOCK_MONOTONIC)
+    return (read(time.CLOCK_MONOTONIC_RAW) + suspended) // 1000
 
 
 def true_wall(at):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One group of a soak run: its servers, its clients, and the faults of its plan. Runs in its own process.
+"""One group of a soak run: its servers, its clients, and the faults of its plan.
 
-Single-threaded: servers and clients die with the thread that started them.
+Runs in its own process, on one thread: servers and clients die with the thread that started them.
 """
 
 import heapq
@@ -24,6 +24,7 @@ CLOCK_BOUND = 60_000_000  # µs: where clocks differ by more, a quarantine waits
 OVERDUE = 4_000_000  # µs: how long the operator waits beyond the quarantine for clients to end it
 SAMPLING = 20_000  # µs: a client reads its clock at most so long before the server reads its own
 ENDING = 10  # seconds that holders have to end by themselves
+REPORTED = 20  # unexpected violations that are reported; the journal has them all
 OPERATOR = "operator"
 
 
@@ -55,7 +56,8 @@ class Group:
 
     def _add(self, kind, label, **more):
         self.clients[label] = kind(label, os.path.join(self.folder, label), self.url, NAMES,
-                                   self.programs, random.Random(self.random.getrandbits(64)), **more)
+                                   self.programs, random.Random(self.random.getrandbits(64)),
+                                   **more)
 
     def note(self, text):
         self.journal.write(f"{(now() - self.began) / 1e6:9.3f} {text}\n")
@@ -84,7 +86,8 @@ class Group:
 
     def _harm_server(self, server, fault):
         if fault.kind == "step":
-            # Documented as not noticed: a server set ahead after its start seems to have been up for longer.
+            # A server set ahead after its start seems to have been up for longer. No client notices
+            # that: docs/redis.md says so.
             if server.restarted_empty and fault.value * 1e6 > server.clock.offset:
                 return False
             server.clock.set(fault.value)
@@ -141,7 +144,7 @@ class Group:
                 self.events.append(self._rejoin(server, seen))
 
     def _rejoin(self, server, seen):
-        """The latest clock reading that the floor can rest on. An unknown client counts as the latest."""
+        """The latest clock that the floor can rest on. An unknown client counts as the latest."""
         offsets = [0]  # the operator's clock is right
         if seen.by in self.clients:
             offsets = self.clients[seen.by].clock.offsets_between(seen.at - SAMPLING, seen.at)
@@ -151,8 +154,8 @@ class Group:
         client_clock = true_wall(seen.at) + max(offsets)
         self.ended[by if by in (OPERATOR, "unknown") else "client"] += 1
         self.note(f"rejoin s{server.index} by {by} at {(seen.at - self.began) / 1e6:.3f}: "
-                  f"server clock {(seen.server_clock - true_wall(seen.at)) / 1e6:+.3f} s, client clock "
-                  f"{max(offsets) / 1e6:+.3f} s, floor {seen.floor}, "
+                  f"server clock {(seen.server_clock - true_wall(seen.at)) / 1e6:+.3f} s, "
+                  f"client clock {max(offsets) / 1e6:+.3f} s, floor {seen.floor}, "
                   f"clocks + 10 s {max(seen.server_clock, client_clock) + HEADROOM}")
         return Rejoin(server.index, seen.at, max(seen.server_clock, client_clock), by)
 
@@ -186,10 +189,12 @@ class Group:
     def watch_quarantines(self):
         self.later(0.5, self.watch_quarantines)
         closed = [s for s in self.servers if s.in_quarantine_since is not None]
-        if not closed or self.setup.layout != "record" or not all(s.running and not s.stopped for s in self.servers):
+        reachable = all(s.running and not s.stopped for s in self.servers)
+        if not closed or not reachable or self.setup.layout != "record":
             return
         length = self.setup.quarantine * 1_000_000
-        # For all of them at once: an order for one that is in its quarantine would let two hold a lock.
+        # The order ends all quarantines at once. One that has not lasted long enough would allow an
+        # overlap.
         waited = now() - max(s.in_quarantine_since for s in closed)
         offsets = [c.clock.offset for c in self.clients.values()]
         apart = any(abs(s.clock.offset - o) > CLOCK_BOUND for s in closed for o in offsets)
@@ -208,8 +213,8 @@ class Group:
             if isinstance(client, Tool) and client.finished():
                 self.later(client.random.uniform(0.2, 0.8), client.start)
             elif isinstance(client, Holder) and client.cuts[-1] is None and not client.running:
-                raise RuntimeError(f"{client.label} ended by itself with {client.process.returncode}; "
-                                   f"see {client.folder}")
+                status = client.process.returncode
+                raise RuntimeError(f"{client.label} ended with {status}; see {client.folder}")
 
     def run(self, report):
         """Injects the plan and judges. `report` is called with progress now and then."""
@@ -229,16 +234,11 @@ class Group:
             self.listen(min(0.1, (self.timers[0][0] - now()) / 1e6))
             if passed - last_report >= 5:
                 last_report = passed
-                report({"seconds": passed, "acquired": self.acquired_so_far(), "faults": sum(self.faults.values())})
+                acquired = sum(c.grants() for c in self.clients.values())
+                report({"seconds": passed, "acquired": acquired,
+                        "faults": sum(self.faults.values())})
         self.end()
         return self.verdict()
-
-    def acquired_so_far(self):
-        """Cheap: counts grants in the logs that grew."""
-        total = 0
-        for client in self.clients.values():
-            total += client.grants()
-        return total
 
     def end(self):
         for server in self.servers:
@@ -259,12 +259,12 @@ class Group:
     def verdict(self):
         by_client = {label: c.acquisitions() for label, c in self.clients.items()}
         acquisitions = [a for of_one in by_client.values() for a in of_one]
-        memory = Memory(self.setup.servers, self.events, self.silences, self.setup.max_ttl * 1_000_000)
+        memory = Memory(self.setup.servers, self.events, self.silences,
+                        self.setup.max_ttl * 1_000_000)
         found = judge(acquisitions, memory)
-        for v in found:
-            if not v.expected:
-                self.note(self.explain(v, memory))
         unexpected = [self.explain(v, memory) for v in found if not v.expected]
+        for text in unexpected:
+            self.note(text)
         return {
             "store": self.setup.name,
             "acquired": {"library": sum(len(a) for c, a in by_client.items() if c[0] == "h"),
@@ -275,7 +275,7 @@ class Group:
             "quarantines_ended_by": dict(self.ended),
             "stuck": self.stuck,
             "violations": count(found),
-            "unexpected": unexpected[:20],
+            "unexpected": unexpected[:REPORTED],
         }
 
     def explain(self, v, memory):
@@ -283,13 +283,15 @@ class Group:
             return f"{(moment - self.began) / 1e6:.3f} s"
 
         def one(a):
-            return f"{a.client} sent {at(a.sent)}, held {at(a.granted)} to {at(a.end)}, token {a.token}"
+            return (f"{a.client} sent {at(a.sent)}, held {at(a.granted)} to {at(a.end)}, "
+                    f"token {a.token}")
 
         text = f"{v.kind} of {v.first.name}: {one(v.first)}; {one(v.second)}"
         between = memory.events[memory.epoch(v.first.confirmed):memory.epoch(v.second.granted)]
         if v.kind != "overlap":
             for e in between[-6:]:
                 what = "lost its memory" if isinstance(e, Loss) else (
-                    f"rejoined by {e.by}, by clocks above {e.floor} ({e.floor - v.first.token:+} µs)")
+                    f"rejoined by {e.by}, clocks + 10 s were {e.floor} "
+                    f"({e.floor - v.first.token:+} µs)")
                 text += f"; s{e.server} {what} at {at(e.at)}"
         return text

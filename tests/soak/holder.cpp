@@ -4,10 +4,10 @@
 // promise; tests/soak/judge.py judges the logs. It must not know which faults are injected.
 //
 //   soak_holder URL LOG SEED LABEL MAX_TTL_MS NAME...   acquires until SIGTERM
-//   soak_holder child LOG MS                            the command of a `cremone run`: stays for MS
+//   soak_holder child LOG MS                            the command of `cremone run`: stays for MS
 //
-// The log has one line per event. Times are microseconds on the validity clock, which no fault moves:
-//   G <name> <token> <asked> <granted> <deadline> <ttl>   acquired; a child has 0 0 as deadline and ttl
+// One line per event. Times are microseconds on the validity clock, which no fault moves:
+//   G <name> <token> <asked> <granted> <deadline> <ttl>   acquired; deadline and ttl of a child: 0
 //   D <deadline>          a renewal moved the deadline
 //   S <now>               a child is alive
 //   E <now> <how>         the hold is over: released, or lost and last seen held at <now>
@@ -36,7 +36,7 @@ using cremone::instant;
 using cremone::validity_clock;
 using std::chrono::milliseconds;
 
-/// How often a holder looks at its deadline. The judge sees the end of a lost hold this much too early.
+/// How often a holder looks at its deadline. The judge sees a loss this much too early.
 constexpr milliseconds glance{5};
 
 volatile std::sig_atomic_t stopping = 0;
@@ -50,7 +50,7 @@ std::string environment(const char* name) {
   return value == nullptr || *value == '\0' ? "0" : value;
 }
 
-/// Each line is one write(), so a kill leaves whole lines and the threads of a client do not mix theirs.
+/// Each line is one write(): a kill leaves whole lines, and threads do not mix theirs.
 class log_file {
  public:
   explicit log_file(const std::string& path)

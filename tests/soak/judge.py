@@ -77,7 +77,7 @@ class Memory:
     """Which tokens the servers of one store may have forgotten, and when."""
 
     def __init__(self, servers, events, silences=(), patience=0):
-        """`patience`: after this much silence a server counts as one that has forgotten (max_ttl)."""
+        """`patience`: a server silent for this long counts as one that has forgotten (max_ttl)."""
         self.servers = servers
         self.majority = servers // 2 + 1
         self.events = sorted(events, key=lambda e: e.at)
@@ -87,7 +87,7 @@ class Memory:
         self._thresholds = {}
 
     def epoch(self, at):
-        """The number of events before a moment. Acquisitions of one epoch are forgotten together."""
+        """The number of events before a moment."""
         return bisect.bisect_left(self.times, at)
 
     def may_forget(self, begin, end, token):
@@ -107,7 +107,7 @@ class Memory:
         return floors[at] if at < len(floors) else None
 
     def _forgotten(self, begin, end, token):
-        """Whether a majority may exist at `end` of which each server forgot or never had the token."""
+        """Whether at `end` a majority may exist that forgot or never had the token."""
         lost, knows, forgot = set(), set(), set()
         for event in self.events[begin:end]:
             server = event.server
@@ -117,7 +117,7 @@ class Memory:
                 forgot.discard(server)
             elif server in lost and server not in knows:
                 silent = self._silent(event.at) - {server}
-                # A majority had the token. The most that can have forgotten it are all in that majority.
+                # A majority had the token. At most, every server that forgot was in that majority.
                 kept = self.majority - len(lost) - len(silent - lost)
                 if event.floor > token or kept > 0 or knows - silent:
                     knows.add(server)
@@ -146,7 +146,8 @@ def _duplicates(acquisitions, memory):
     for a in sorted(acquisitions, key=lambda a: a.granted):
         first = seen.setdefault(a.token, a)
         if first is not a:
-            expected = memory.may_forget(memory.epoch(first.confirmed), memory.epoch(a.granted), a.token)
+            begin, end = memory.epoch(first.confirmed), memory.epoch(a.granted)
+            expected = memory.may_forget(begin, end, a.token)
             yield Violation("duplicate", expected, first, a)
 
 
@@ -166,7 +167,7 @@ def _inversions(acquisitions, memory):
             at = bisect.bisect_left(known, (later.token + 1, -1))
             if at == len(known):
                 continue
-            token, place = known[at]  # of this epoch the lowest that is too high: the hardest to forget
+            token, place = known[at]  # the lowest that is too high is the hardest to forget
             expected = epoch <= now and memory.may_forget(epoch, now, token)
             found = found if found and (expected or not found.expected) else Violation(
                 "inversion", expected, by_grant[place], later)

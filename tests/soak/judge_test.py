@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge of the soak run finds each kind of violation, and excuses only what the guarantees name."""
+"""The judge finds each kind of violation and excuses only what the guarantees name."""
 
 import unittest
 
@@ -10,7 +10,8 @@ S = 1_000_000
 
 
 def held(token, sent, granted, end, confirmed=None, client="c", name="n"):
-    return Acquisition(client, name, token, sent, granted, end, sent if confirmed is None else confirmed)
+    confirmed = sent if confirmed is None else confirmed
+    return Acquisition(client, name, token, sent, granted, end, confirmed)
 
 
 def unexpected(acquisitions, memory=None):
@@ -172,7 +173,8 @@ class Logs(unittest.TestCase):
     def test_child_claims_until_it_was_last_alive(self):
         a = self.one("G n 7 100 150 0 0\nS 150\nS 155\n", cut=500)
         self.assertEqual((a.sent, a.granted, a.end), (100, 150, 155))
-        self.assertEqual(self.one("G n 7 100 150 0 0\nS 150\nS 155\nE 160 done\n", cut=157).end, 157)
+        log = "G n 7 100 150 0 0\nS 150\nS 155\nE 160 done\n"
+        self.assertEqual(self.one(log, cut=157).end, 157)
 
     def test_refusals_and_events_are_no_acquisitions(self):
         self.assertEqual(parse_log("h", "R 5 busy\nV 6 admitted x y\n", 10), [])

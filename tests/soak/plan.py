@@ -14,7 +14,7 @@ CALM = 5  # seconds without faults at the end, after the last quarantine
 
 @dataclass(frozen=True)
 class Setup:
-    """What runs side by side in one group. A later store adds its own setups to SETUPS."""
+    """One store and its clients. A later store adds its own setups to SETUPS."""
 
     name: str
     servers: int
@@ -121,7 +121,8 @@ class _Planner:
     def others(self):
         holders = [f"h{i}" for i in range(self.setup.holders)]
         for at in self.every(6, 15):
-            self.faults.append(Fault(at, "stop", self.random.choice(self.servers), self.between(0.1, 3)))
+            victim = self.random.choice(self.servers)
+            self.faults.append(Fault(at, "stop", victim, self.between(0.1, 3)))
         for at in self.every(4, 10):
             self.faults.append(Fault(at, "stop", self.random.choice(holders), self.between(0.2, 5)))
         for at in self.every(5, 12):

@@ -31,7 +31,8 @@ class Plan(unittest.TestCase):
     def test_last_quarantine_ends_within_the_run(self):
         for setup in SETUPS:
             for seconds in (120, 600):
-                last = max(f.at for f in make_plan(setup, 3, seconds) if f.kind in ("flush", "empty"))
+                plan = make_plan(setup, 3, seconds)
+                last = max(f.at for f in plan if f.kind in ("flush", "empty"))
                 self.assertLess(last + setup.quarantine, seconds - CALM + 1)
 
     def test_command_line_tools_are_never_stopped(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One redis-server of the soak run: started, killed, stopped, emptied, its clock set and its commands watched.
+"""One redis-server of the soak run, its faults and its clock.
 
-What a group learns from a server: when its memory was lost, and when, on whose request and at which
-clock reading it began to grant again. MONITOR tells the latter: the run does not trust the clients.
+MONITOR shows when a server loses its memory. It also shows when, by which client and at which clock
+reading its quarantine ends. The run does not trust the clients with that.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ def die_with_parent():
 
 
 def free_port():
-    """Below the range of outgoing connections: no client can take the port of a server that is down."""
+    """Below the ephemeral range: no client can take the port of a server that is down."""
     while True:
         port = random.SystemRandom().randint(20000, 32000)
         with socket.socket() as s:
@@ -86,7 +86,7 @@ class Server:
         data = os.path.join(self.folder, "data")
         os.makedirs(data, exist_ok=True)
         with open(os.path.join(self.folder, "log"), "ab") as log:
-            # Each reply is sent after its write: a kill loses nothing, and nothing waits for a disk.
+            # Redis writes before it replies: a kill loses nothing, and nothing waits for a disk.
             self.process = subprocess.Popen(
                 ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", data,
                  "--save", "", "--appendonly", "yes", "--appendfsync", "no",
@@ -114,7 +114,7 @@ class Server:
             return s.recv(4096)
 
     def kill(self, empty):
-        """kill -9. `start()` brings it back, with its data unless `empty`. Returns its last reports."""
+        """kill -9, and with `empty` deletes the data. Returns the last reports."""
         self.process.kill()
         self.process.wait()
         last = []
