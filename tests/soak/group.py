@@ -15,14 +15,14 @@ from collections import Counter
 
 from clients import Holder, Programs, Tool
 from clocks import now, true_wall
-from judge import HEADROOM, Loss, Memory, Rejoin, Silence, count, judge
+from judge import ANSWER, HEADROOM, Loss, Memory, Rejoin, Silence, count, judge
 from plan import make_plan
 from servers import Flushed, Server, die_with_parent
 
 NAMES = ("alpha", "beta")
 CLOCK_BOUND = 60_000_000  # µs: where clocks differ by more, a quarantine waits for an operator
 OVERDUE = 4_000_000  # µs: how long the operator waits beyond the quarantine for clients to end it
-SAMPLING = 20_000  # µs: a client reads its clock at most so long before the server reads its own
+SAMPLING = 100_000  # µs: a client reads its clock at most this long before it sends
 ENDING = 10  # seconds that holders have to end by themselves
 REPORTED = 20  # unexpected violations that are reported; the journal has them all
 OPERATOR = "operator"
@@ -144,18 +144,22 @@ class Group:
                 self.events.append(self._rejoin(server, seen))
 
     def _rejoin(self, server, seen):
-        """The latest clock that the floor can rest on. An unknown client counts as the latest."""
-        offsets = [0]  # the operator's clock is right
+        """The client read its clock before it sent, and a stopped server let the request wait."""
+        waits = [s.begin for s in self.silences if s.server == server.index
+                 and s.begin <= seen.at and s.end >= seen.at - ANSWER]
+        read = min([seen.at, *waits]) - SAMPLING
         if seen.by in self.clients:
-            offsets = self.clients[seen.by].clock.offsets_between(seen.at - SAMPLING, seen.at)
-        elif not self.operating:
-            offsets = [c.clock.offset for c in self.clients.values()]
+            offset = min(self.clients[seen.by].clock.offsets_between(read, seen.at))
+        elif self.operating:
+            offset = 0  # the operator's clock is right
+        else:  # an unknown client counts as the one whose clock is the latest
+            offset = max(c.clock.offset for c in self.clients.values())
         by = seen.by or (OPERATOR if self.operating else "unknown")
-        client_clock = true_wall(seen.at) + max(offsets)
+        client_clock = true_wall(read) + offset
         self.ended[by if by in (OPERATOR, "unknown") else "client"] += 1
         self.note(f"rejoin s{server.index} by {by} at {(seen.at - self.began) / 1e6:.3f}: "
                   f"server clock {(seen.server_clock - true_wall(seen.at)) / 1e6:+.3f} s, "
-                  f"client clock {max(offsets) / 1e6:+.3f} s, floor {seen.floor}, "
+                  f"client clock {offset / 1e6:+.3f} s, floor {seen.floor}, "
                   f"clocks + 10 s {max(seen.server_clock, client_clock) + HEADROOM}")
         return Rejoin(server.index, seen.at, max(seen.server_clock, client_clock), by)
 
