@@ -131,6 +131,10 @@ class SeveralServers(unittest.TestCase):
         ahead = [Loss(0, 5), Loss(1, 6), Rejoin(0, 8, 100 * S), Rejoin(1, 9, 0)]
         self.assertEqual(self.verdict(3, ahead), {"inversion": 1})
 
+    def test_ten_seconds_above_a_clock_count(self):
+        events = [Loss(0, 5), Loss(1, 6), Rejoin(0, 8, 95 * S), Rejoin(1, 9, 88 * S)]
+        self.assertEqual(self.verdict(3, events), {"inversion": 1})
+
     def test_one_bad_clock_of_three_is_no_majority(self):
         events = [Loss(i, 5 + i) for i in range(3)]
         events += [Rejoin(0, 9, 0), Rejoin(1, 10, 100 * S), Rejoin(2, 11, 100 * S)]
