@@ -90,7 +90,17 @@ class Memory:
         """The number of events before a moment."""
         return bisect.bisect_left(self.times, at)
 
-    def may_forget(self, begin, end, token):
+    def excuses(self, first, second):
+        """Whether `second` may have a token at or below the one of `first`.
+
+        The store granted at an unknown moment after the request and before the answer. A loss within
+        that time may have come after the grant, so each moment counts.
+        """
+        begin = self.epoch(first.confirmed)
+        return any(self._may_forget(begin, end, first.token)
+                   for end in range(max(begin, self.epoch(second.sent)), self.epoch(second.granted) + 1))
+
+    def _may_forget(self, begin, end, token):
         """Whether a token stored before event `begin` may come again after event `end` - 1."""
         key = (begin, end)
         if key not in self._thresholds:
@@ -146,9 +156,7 @@ def _duplicates(acquisitions, memory):
     for a in sorted(acquisitions, key=lambda a: a.granted):
         first = seen.setdefault(a.token, a)
         if first is not a:
-            begin, end = memory.epoch(first.confirmed), memory.epoch(a.granted)
-            expected = memory.may_forget(begin, end, a.token)
-            yield Violation("duplicate", expected, first, a)
+            yield Violation("duplicate", memory.excuses(first, a), first, a)
 
 
 def _inversions(acquisitions, memory):
@@ -161,14 +169,13 @@ def _inversions(acquisitions, memory):
             earlier = by_grant[granted]
             bisect.insort(tokens[memory.epoch(earlier.confirmed)], (earlier.token, granted))
             granted += 1
-        now = memory.epoch(later.granted)
         found = None
-        for epoch, known in tokens.items():
+        for known in tokens.values():
             at = bisect.bisect_left(known, (later.token + 1, -1))
             if at == len(known):
                 continue
-            token, place = known[at]  # the lowest that is too high is the hardest to forget
-            expected = epoch <= now and memory.may_forget(epoch, now, token)
+            _, place = known[at]  # the lowest that is too high is the hardest to forget
+            expected = memory.excuses(by_grant[place], later)
             found = found if found and (expected or not found.expected) else Violation(
                 "inversion", expected, by_grant[place], later)
             if not expected:

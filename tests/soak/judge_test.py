@@ -102,6 +102,15 @@ class OneServer(unittest.TestCase):
         self.assertEqual(unexpected([held(100 * S, 0, 1, 2), held(50 * S, 24, 25, 26)], memory),
                          {"inversion": 1})
 
+    def test_loss_between_grant_and_answer_takes_no_excuse_away(self):
+        memory = Memory(1, [Loss(0, 5), Rejoin(0, 8, 0), Loss(0, 10)])
+        self.assertEqual(unexpected([held(100 * S, 0, 1, 2), held(50 * S, 9, 11, 12)], memory), {})
+
+    def test_rejoin_with_good_clocks_before_the_request_excuses_nothing(self):
+        memory = Memory(1, [Loss(0, 5), Rejoin(0, 8, 0), Loss(0, 9), Rejoin(0, 12, 200 * S)])
+        self.assertEqual(unexpected([held(100 * S, 0, 1, 2), held(50 * S, 13, 14, 15)], memory),
+                         {"inversion": 1})
+
     def test_unexpected_one_is_found_behind_an_expected_one(self):
         memory = Memory(1, [Loss(0, 5), Rejoin(0, 8, 80 * S - HEADROOM)])
         acquisitions = [held(100 * S, 0, 1, 2), held(70 * S, 3, 4, 5), held(60 * S, 9, 10, 11)]

@@ -105,6 +105,8 @@ class Server:
             time.sleep(0.01)
         self._monitor = socket.create_connection(("127.0.0.1", self.port), timeout=START)
         self._monitor.sendall(b"MONITOR\r\n")
+        if not self._monitor.recv(5, socket.MSG_WAITALL) == b"+OK\r\n":
+            raise RuntimeError(f"redis-server refuses MONITOR; see {self.folder}/log")
         self._monitor.setblocking(False)
         self._rest, self._labels = b"", {}
 
