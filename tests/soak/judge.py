@@ -93,12 +93,12 @@ class Memory:
     def excuses(self, first, second):
         """Whether `second` may have a token at or below the one of `first`.
 
-        The store granted at an unknown moment after the request and before the answer. A loss within
-        that time may have come after the grant, so each moment counts.
+        The store granted at an unknown moment after the request and before the answer. A loss in
+        between may have come after the grant, so each moment counts.
         """
         begin = self.epoch(first.confirmed)
-        return any(self._may_forget(begin, end, first.token)
-                   for end in range(max(begin, self.epoch(second.sent)), self.epoch(second.granted) + 1))
+        ends = range(max(begin, self.epoch(second.sent)), self.epoch(second.granted) + 1)
+        return any(self._may_forget(begin, end, first.token) for end in ends)
 
     def _may_forget(self, begin, end, token):
         """Whether a token stored before event `begin` may come again after event `end` - 1."""
