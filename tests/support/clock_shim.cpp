@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a redis-server, and into nothing else: its wall clock, and only that, is off by as many microseconds as
-// a small file says, which the test keeps mapped, or stands still where the file says so. The monotonic clock goes on as it was, as when somebody sets the clock
-// of a real machine. libfaketime is for the same, but under it a Redis with jemalloc hangs at its start, in recursive calls
-// of clock_gettime. Here the kernel is asked directly, so that nothing is called that could call back.
+// Preloaded into a redis-server, and by `./dev soak` into clients too. It moves the wall clock of
+// that process, and no other clock, as when the clock of a real machine is set. A small file that
+// the test keeps mapped says by how many microseconds, or at which moment the clock stands still.
+// libfaketime does the same, but a Redis with jemalloc hangs under it at its start, in recursive
+// calls of clock_gettime. Here the kernel is called directly, so that nothing can call back.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
