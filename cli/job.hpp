@@ -20,11 +20,11 @@ namespace cremone::cli {
 
 /// How a command ended.
 struct job_end {
-  int code = 0;              ///< its exit code, if it ended by itself
-  int signal = 0;            ///< else the signal that ended it
-  bool ended_by_us = false;  ///< because the lease was lost, or about to be
-  bool at_terminal = false;  ///< it had the terminal: a SIGINT came from there
-  bool forwarded = false;    ///< `signal` came to us, and we passed it on
+  int code = 0;                   ///< its exit code, if it ended by itself
+  int signal = 0;                 ///< else the signal that ended it
+  bool ended_by_us = false;       ///< because the lease was lost, or about to be
+  bool at_terminal = false;       ///< it had the terminal: a SIGINT came from there
+  bool forwarded = false;         ///< `signal` came to us, and we passed it on
   std::string renewal_trouble{};  ///< ended by us: what was wrong with the last renewal then
 };
 

@@ -28,17 +28,18 @@ constexpr std::chrono::milliseconds default_interval = 500ms;
 constexpr std::chrono::milliseconds shortest_interval =
     20ms;  // the store has other things to do than to be looked at
 
-constexpr command_text text = {"watch", "[OPTIONS]",
-                               "Shows all locks, live, until it is ended by the key q, Ctrl-C or SIGTERM, which "
-                               "counts as success. On a terminal the\n"
-                               "list, redrawn in place. Else one line per change, with tabs between time, "
-                               "event (held, released, waiting, left),\n"
-                               "name, host, pid, user, token and label; with --json one object per line. "
-                               "What is shorter than the interval can\n"
-                               "come and go unseen. A store that does not answer for a while is waited for.",
-                               "  cremone watch\n"
-                               "  cremone watch --interval 2s >> locks.log\n"
-                               "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};
+constexpr command_text text = {
+    "watch", "[OPTIONS]",
+    "Shows all locks, live, until it is ended by the key q, Ctrl-C or SIGTERM, which "
+    "counts as success. On a terminal the\n"
+    "list, redrawn in place. Else one line per change, with tabs between time, "
+    "event (held, released, waiting, left),\n"
+    "name, host, pid, user, token and label; with --json one object per line. "
+    "What is shorter than the interval can\n"
+    "come and go unseen. A store that does not answer for a while is waited for.",
+    "  cremone watch\n"
+    "  cremone watch --interval 2s >> locks.log\n"
+    "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};
 
 enum class form : std::uint8_t { screen, lines, json };
 

@@ -90,21 +90,21 @@ void foreign_locks::look_and_tell(const lock_name& name) {
 
 void foreign_locks::look(const lock_name& name, milliseconds limit, answer reply) {
   const std::array<std::string_view, 2> words = {"TYPE", name.str()};
-  node_->command(
-      words, limit, [self = shared_from_this(), name, limit, reply = std::move(reply)](outcome o) mutable {
-        const auto* type = std::get_if<redis::reply>(&o);
-        if (type == nullptr) {
-          return reply(self->unseen(std::get<failure>(o)));
-        }
-        const bool own = name.str().starts_with(self->node_->settings().prefix + ":");
-        if (!own && type->text == "string") {
-          return self->look_at_string(name, limit, std::move(reply));
-        }
-        if (!own && type->text == "hash") {
-          return self->look_at_hash(name, limit, std::move(reply));
-        }
-        reply({});
-      });
+  node_->command(words, limit,
+                 [self = shared_from_this(), name, limit, reply = std::move(reply)](outcome o) mutable {
+                   const auto* type = std::get_if<redis::reply>(&o);
+                   if (type == nullptr) {
+                     return reply(self->unseen(std::get<failure>(o)));
+                   }
+                   const bool own = name.str().starts_with(self->node_->settings().prefix + ":");
+                   if (!own && type->text == "string") {
+                     return self->look_at_string(name, limit, std::move(reply));
+                   }
+                   if (!own && type->text == "hash") {
+                     return self->look_at_hash(name, limit, std::move(reply));
+                   }
+                   reply({});
+                 });
 }
 
 /// Replies arrive in the order of the commands, so the second reply completes the facts.

@@ -13,8 +13,8 @@ namespace cremone::redis {
 
 namespace {
 
-constexpr std::string_view scan_step = "500";  // keys
-constexpr std::size_t most_names = 100;        // `doctor` shows three; these suffice to notice a habit
+constexpr std::string_view scan_step = "500";         // keys
+constexpr std::size_t most_names = 100;               // `doctor` shows three; these suffice to notice a habit
 constexpr std::chrono::milliseconds look_limit{500};  // per round trip: the user waits for `doctor`
 
 }  // namespace
@@ -43,14 +43,15 @@ void record_backend::check_layout(const std::shared_ptr<layout_check>& c) {
     return c->reply(judge_layout(purpose_of(node_->settings()), c->seen));
   }
   if (c->unchecked.empty()) {
-    return scan(c->cursor, scan_step,
-                [self = shared_from_this(), c](result<std::pair<std::string, std::vector<lock_record>>> step) {
-                  c->scanned = !step || step->first == "0";
-                  if (step) {
-                    std::tie(c->cursor, c->unchecked) = std::move(*step);
-                  }
-                  self->check_layout(c);
-                });
+    return scan(
+        c->cursor, scan_step,
+        [self = shared_from_this(), c](result<std::pair<std::string, std::vector<lock_record>>> step) {
+          c->scanned = !step || step->first == "0";
+          if (step) {
+            std::tie(c->cursor, c->unchecked) = std::move(*step);
+          }
+          self->check_layout(c);
+        });
   }
   const lock_name name = c->unchecked.back().name;
   c->unchecked.pop_back();
