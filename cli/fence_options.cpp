@@ -37,7 +37,7 @@ result<fenced_file> file_named(const std::string& path) {
   }
   if (path.find("://") != std::string::npos) {
     return error(errc::invalid_argument,
-                 "FILE is a URL here, and no file. For a resource in a database or Redis: "
+                 "FILE must be a path, and this is a URL. For a resource in a database or Redis: "
                  "cremone fence check --url URL RESOURCE");
   }
   return fenced_file(path);

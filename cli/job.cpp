@@ -62,7 +62,7 @@ void job::mind_the_lease() {
   alarm_.set(std::min<std::chrono::nanoseconds>(policy_.wake_at() - validity_clock::now(), longest_sleep));
 }
 
-/// At the first step: the store may be back before the command has ended.
+/// Keeps the first reason only: the store may be back before the command has ended.
 void job::note_trouble() {
   if (const auto renewal = lease_.last_renewal(); !renewal && end_.renewal_trouble.empty()) {
     end_.renewal_trouble = renewal.error().detail();

@@ -25,7 +25,7 @@ struct job_end {
   bool ended_by_us = false;       ///< because the lease was lost, or about to be
   bool at_terminal = false;       ///< it had the terminal: a SIGINT came from there
   bool forwarded = false;         ///< `signal` came to us, and we passed it on
-  std::string renewal_trouble{};  ///< ended by us: what was wrong with the last renewal then
+  std::string renewal_trouble{};  ///< if ended by us: why the last renewal failed
 };
 
 /// Whether a command gets the terminal before it asks.

@@ -49,7 +49,7 @@ std::string default_store() {
   const auto directory = state_directory_path();
   return "  now      " + (directory ? *directory + "/locks.db" : directory.error().detail()) +
          "\n"
-         "  set      $CREMONE_STATE_DIR/locks.db\n"
+         "  if set   $CREMONE_STATE_DIR/locks.db\n"
          "  root     /var/lib/cremone/locks.db\n"
          "  others   $XDG_STATE_HOME/cremone/locks.db, else ~/.local/state/cremone/locks.db\n";
 }

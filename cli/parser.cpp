@@ -220,14 +220,15 @@ result<client> parser::open_store() const {
   }
   open_options options;
   options.on_event = [verbose = verbose_](const store_event& e) {
-    // Reported without --verbose too: a lock that excludes nothing, and a try that takes longer than expected.
+    // Reported without --verbose too: a lock that does not exclude another program, and a try that
+    // takes longer than expected.
     const bool no_exclusion = e.what == event_kind::foreign_lock;
     const bool observing = e.what == event_kind::observing;
     if (!verbose && !no_exclusion && !observing) {
       return;
     }
     if (is_terminal(STDERR_FILENO)) {
-      draw("\r\x1b[K");  // the line of one who waits may be there; it is drawn again
+      draw("\r\x1b[K");  // the line about the wait may be there; it is drawn again
     }
     const std::string subject = no_exclusion ? "warning: "
                                 : observing  ? ""

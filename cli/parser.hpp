@@ -59,7 +59,7 @@ class parser {
                 const std::string& about);
   void add_duration(const std::string& names, const std::string& about);
   void add_json();
-  /// -q, which does not go with --verbose or --json. `about`: what is not printed then.
+  /// Adds -q, which excludes --verbose and --json. `about`: the help text.
   void add_quiet(const std::string& about);
   /// The name of what the command is about, which must be there: parse() sees to it.
   void add_name(std::string_view of = "lock");
@@ -75,7 +75,7 @@ class parser {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
   [[nodiscard]] bool quiet() const noexcept { return quiet_; }
-  /// The words behind `--`, without a name that stood there.
+  /// The words behind `--`, without the name if that stood there too.
   [[nodiscard]] const std::vector<std::string>& rest() const noexcept { return rest_; }
   /// Every command of a store has --verbose.
   [[nodiscard]] bool verbose() const noexcept { return verbose_; }
@@ -85,8 +85,9 @@ class parser {
   /// Nothing when it was not given.
   [[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration(const std::string& option) const;
 
-  /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose what happens to it is told on standard
-  /// error, a line each. Without it only a foreign lock is reported, because the requested lock does not exclude it.
+  /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose what happens to
+  /// it is told on standard error, a line each. Without it only two events are reported: a foreign
+  /// lock, because the requested lock does not exclude it, and a try that observes a hold.
   [[nodiscard]] result<client> open_store() const;
 
  private:

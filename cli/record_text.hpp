@@ -32,7 +32,8 @@ namespace cremone::cli {
 /// "in 12s unless renewed"; "never" where nothing but a release ends it; empty where the store decides otherwise.
 [[nodiscard]] std::string expiry_words(const hold_record& h);
 
-/// "3s ago", with a note if the hold looks abandoned; empty where the store does not record renewals.
+/// "3s ago", with a note if the hold looks abandoned; empty where the store does not record
+/// renewals.
 [[nodiscard]] std::string renewal_words(const hold_record& h);
 
 /// What `who` prints. On a terminal aligned and coloured; else one fact per line, with a tab after its name.

@@ -30,8 +30,9 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
-/// How long a wait that failed goes on for the answer to its withdrawal. Within this time the withdrawal is
-/// written to the socket, behind the request that it takes back. A silent store must not make --wait longer.
+/// How long a failed wait stays for the answer to its withdrawal: long enough to write the
+/// withdrawal to the socket, behind the request that it takes back. A silent store must not make
+/// --wait longer.
 constexpr std::chrono::milliseconds withdrawal_grace{200};
 
 outcome not_acquired(const waited& no, const run_options& options) {
@@ -41,7 +42,7 @@ outcome not_acquired(const waited& no, const run_options& options) {
   const errc code = no.got.error().code();
   const bool in_use = code == errc::busy || code == errc::timed_out;
   const int status = in_use ? options.conflict_status.value_or(exit_status(code)) : exit_status(code);
-  // -E 0 calls it fine, and cron mails what is printed
+  // With -E 0 a lock in use is no failure, and cron would mail what is printed.
   if ((status != status::done && !(in_use && options.quiet)) || options.verbose) {
     complain(no.got.error().message());
   }
@@ -55,7 +56,8 @@ void give_back(lease& held) {
   }
 }
 
-/// Why a command was ended whose lease had not run out yet. `renewal`: what was wrong with the last one.
+/// Why a command was ended although its lease had not run out. `renewal`: why the last renewal
+/// failed.
 std::string why_in_danger(const run_options& options, const std::string& renewal,
                           std::chrono::nanoseconds held_for) {
   const std::string lock = "lock '" + options.name + "'";

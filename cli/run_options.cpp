@@ -59,7 +59,7 @@ run_line::run_line() : parser_(text) {
                        "wait at most so long: 500ms, 10s, 2m, 1h (default: for as long as it takes, unless "
                        "the store does not answer for 30s)");
   parser_.add_flag("--try", try_,
-                   "do not wait; only a holder that looks dead is watched for its ttl, and then replaced");
+                   "do not wait; a hold that looks abandoned is observed for its ttl, then taken over");
   parser_.add_text("-E,--conflict-exit-code", "CODE", conflict_,
                    "exit code when the lock is in use (default: 75)");
   parser_.add_quiet("print nothing while waiting, and nothing when the lock is in use");

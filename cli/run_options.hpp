@@ -14,9 +14,10 @@
 
 namespace cremone::cli {
 
-/// A `run` has one lease, so it can renew it often. With 15 renewals per ttl and a grace of a sixth of the ttl,
-/// an outage of two thirds of the ttl at the worst moment costs no command: a fifteenth passes before the first
-/// renewal fails, a sixth is left when SIGTERM is due, and a tenth remains for connecting and the answer.
+/// A `run` has one lease, so it can renew it often. With 15 renewals per ttl and a grace of a sixth
+/// of the ttl, an outage of two thirds of the ttl at the worst moment ends no command: a fifteenth
+/// passes before the first renewal fails, a sixth is left when SIGTERM is due, and a tenth remains
+/// for connecting and the answer.
 inline constexpr int run_renewals_per_ttl = 15;
 
 /// From SIGTERM to SIGKILL, as a part of the ttl: time for a command to clean up.
@@ -45,7 +46,7 @@ class run_line {
   /// As parser::parse.
   [[nodiscard]] std::optional<int> parse(const arguments& given);
 
-  /// Sets what depends on the store's ttl. An error is one of usage.
+  /// Sets the values that depend on the store's default ttl. Any error is a usage error.
   [[nodiscard]] result<void> adapt_to(const client& store);
 
   [[nodiscard]] const run_options& options() const noexcept { return options_; }

@@ -29,7 +29,7 @@ std::string masked(std::string_view text, std::string_view part) {
   return out;
 }
 
-/// Each word of the text, and the blanks between them.
+/// Masks each word of the text, and keeps the blanks between them.
 template <class Mask>
 std::string by_word(std::string_view text, Mask mask) {
   std::string out;
@@ -56,7 +56,7 @@ std::string_view between_colon_and_at(std::string_view word) noexcept {
 
 bool has_scheme(std::string_view word) noexcept { return word.find(":/") != std::string_view::npos; }
 
-/// As a URL whose scheme was forgotten: /:password@host, perhaps in quotes.
+/// Like a URL whose scheme is missing: /:password@host, perhaps in quotes.
 bool begins_with_slash(std::string_view word) noexcept {
   const auto first = word.find_first_not_of("'\"`(");
   return first != std::string_view::npos && word[first] == '/';

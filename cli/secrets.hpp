@@ -13,13 +13,14 @@ namespace cremone::cli {
 /// because a password that was not percent-encoded may contain anything, and a slash may be missing. Empty where there is none.
 [[nodiscard]] std::string_view password_in(std::string_view word) noexcept;
 
-/// A word that was expected to be something else, or a text about one, with a '*' for each byte of the
-/// password. Without a scheme, all between the first ':' and the last '@' of a word is taken for one.
+/// A word that stands where no URL belongs, or a message about such a word, with a '*' for each
+/// byte of a password. In a word without a scheme, everything between the first ':' and the last
+/// '@' counts as a password.
 [[nodiscard]] std::string without_password(std::string_view word);
 
-/// A text in which any word may be such a URL, or one that begins with its slashes. Only a password with a
-/// blank in it, which no URL should have, is missed. Names of locks may have a ':' and an '@' as well, and
-/// are left as they are.
+/// The same for a text in which any word may be a URL, or a URL without its scheme that begins with
+/// a slash. A password with a blank in it, which no URL should have, is missed. The name of a lock
+/// may contain a ':' and an '@' too, and is left as it is.
 [[nodiscard]] std::string without_passwords(std::string_view text);
 
 /// The same in place, for every word of the command line, so that `ps` and /proc/PID/cmdline show stars. Call it when

@@ -33,7 +33,7 @@ struct swarm_report {
 [[nodiscard]] std::string progress_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took,
                                         std::size_t columns, const palette& colours);
 
-/// "10000 schedules take about 5m here; ...": the estimate after the first ones.
+/// "10000 schedules take about 5m here; ...": the estimate after the first schedules.
 [[nodiscard]] std::string duration_line(const sim::swarm_progress& so_far, std::chrono::nanoseconds took);
 
 /// What `sim swarm` prints: figures, faults, writes, violations, and the failures with the commands that replay them.

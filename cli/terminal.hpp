@@ -44,24 +44,25 @@ class terminal {
   pid_t given_ = 0;
 };
 
-/// Standard input key by key and without echo, for a view that a key ends. Without a terminal there, or in the
-/// background, it does nothing. The settings are put back at its end. Threads: one.
+/// Reads standard input key by key and without echo, for a view that a key ends. Does nothing
+/// without a terminal, or in the background. The destructor restores the terminal's settings.
+/// Threads: one.
 class single_keys {
  public:
-  /// Not `wanted`: it does nothing.
+  /// Unless `wanted`, the object does nothing.
   explicit single_keys(bool wanted) : wanted_(wanted) { begin(); }
   single_keys(const single_keys&) = delete;
   single_keys& operator=(const single_keys&) = delete;
   ~single_keys() { end(); }
 
-  /// Before a stop the settings are put back, and after it taken again.
+  /// Call end() before the process stops itself, to restore the settings, and begin() afterwards.
   void begin() noexcept;
   void end() noexcept;
 
-  /// What to poll; -1: there are no keys.
+  /// The descriptor to poll; -1: no keys can be read.
   [[nodiscard]] int fd() const noexcept;
 
-  /// Reads what was typed; says whether `key` was.
+  /// Reads the keys typed so far. True: `key` is among them.
   [[nodiscard]] bool typed(char key) const noexcept;
 
  private:

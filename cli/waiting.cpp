@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds between_lines = 1s;         // what is shown
 /// The line of one who waits, on a terminal redrawn in place.
 class wait_display {
  public:
-  /// Without a `wait` there is only an answer on its way, and nothing to show.
+  /// With `no_wait` nothing is shown.
   wait_display(const client& store, const std::string& name, wait_talk talk, milliseconds wait)
       : store_(store),
         name_(name),
@@ -79,7 +79,7 @@ class wait_display {
     return std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - began_);
   }
 
-  /// Until the wait is over: a store that does not answer must not make it longer.
+  /// The rest of the wait: a store that does not answer must not prolong the wait.
   [[nodiscard]] milliseconds time_to_ask() const {
     return std::clamp(wait_ - std::min(wait_, so_far()), 0ms, client::answer_limit);
   }

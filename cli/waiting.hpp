@@ -28,9 +28,11 @@ struct wait_talk {
   bool quiet = false;    ///< nothing
 };
 
-/// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone when this returns.
-/// Elsewhere that line is printed once, if `talk.verbose` or if the store itself is in the way. It never makes the wait longer. A signal that would end us ends the wait: then no hold
-/// and no place in the queue is left. Throws std::system_error when the system has no thread left.
+/// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone
+/// when this returns. Elsewhere that line is printed once, if `talk.verbose` or if the store itself
+/// is in the way. Printing never prolongs the wait. A signal that would end us ends the wait: then
+/// no hold and no place in the queue is left. Throws std::system_error when the system has no
+/// thread left.
 [[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
                              signal_inbox& signals, wait_talk talk);
 

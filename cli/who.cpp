@@ -20,7 +20,7 @@ constexpr command_text text = {"who", "[OPTIONS] NAME",
                                "servers could be asked to tell.\n"
                                "`status` is another name for it.",
                                "  cremone who backup\n"
-                               "  cremone who -q backup || echo nobody is at it\n"
+                               "  cremone who -q backup || echo nobody holds it\n"
                                "  cremone who --json backup | jq '.holders[0].pid'"};
 
 }  // namespace

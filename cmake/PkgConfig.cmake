@@ -40,9 +40,9 @@ endforeach()
 configure_file(cmake/cremone.pc.in ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cremone.pc DESTINATION ${cremone_pc_dir})
 
-# Each fence has a file of its own. A program that fences writes uses the database's C library itself, so the file
-# gives that library's paths and name. It does not require the C library's own .pc file: with --static, Debian's
-# libpq.pc asks for libraries that libpq-dev does not install.
+# Each fence has a file of its own. A program that fences writes uses the database's C library
+# itself, so the file gives that library's paths and name. It does not require the C library's own
+# .pc file: with --static, Debian's libpq.pc requires libraries that libpq-dev does not install.
 foreach(component IN LISTS cremone_components)
   if(TARGET cremone_${component})
     string(REPLACE _ - cremone_pc_name cremone-${component})

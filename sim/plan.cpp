@@ -100,7 +100,7 @@ plan draw_plan(std::uint64_t seed, const schedule_options& options) {
   }
   p.trouble = moment(p.ttl) * (long_leases ? 12 : 40) + moment(seconds(5));
   p.one_bucket = p.nodes > 1 && p.names > 1 && luck.one_in(2);
-  // What was added last is drawn last, so the seeds' other draws stay as they were.
+  // The newest draw comes last, so all other draws of a seed stay as they were.
   p.tries_take_over = luck.one_in(2);
   return p;
 }

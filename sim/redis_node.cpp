@@ -128,10 +128,11 @@ bool redis_node::gives_out() const {
 
 void redis_node::set_wall(std::chrono::microseconds by) { clock_.set_wall(by, world_.now()); }
 
-/// The floor that clocks promise after a loss of memory: the later one of this server's clock and
-/// of the clock of the client that ends the quarantine, plus 10 s. Computed here from the clocks
-/// themselves, not from the request or from what the script wrote. The client read its clock at some
-/// moment of the quarantine, so the judge counts with the lowest time that it showed meanwhile.
+/// The floor that clocks promise after a loss of memory: the later of this server's clock and the
+/// clock of the client that ends the quarantine, plus 10 s. Computed here from the clocks
+/// themselves, not from the request or from what the script wrote. The client read its clock at
+/// some moment of the quarantine, so the judge uses the lowest time that this clock showed
+/// meanwhile.
 std::uint64_t redis_node::floor_by_clocks() const {
   constexpr std::chrono::seconds tokens_run_ahead{10};
   wall_time latest = wall();

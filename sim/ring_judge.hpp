@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// May a server that has lost its memory grant again? Its floor must be above every token that it has helped to give: it learns
-// the floor from other servers that remember or, where too few do or where it is the only one, from clocks. Watches from outside
-// which server lost what and when, and says when clocks excuse a token out of order.
+// May a server that has lost its memory grant again? Its floor must be above every token that it
+// has helped to give: it learns the floor from other servers that remember or, where too few do or
+// where it is the only one, from clocks. Watches from outside which server lost what and when, and
+// says when clocks excuse a token out of order.
 #pragma once
 
 #include "sim/history.hpp"

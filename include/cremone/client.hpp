@@ -117,8 +117,8 @@ class client {
 
   /// The longest outage of the store that a lease with these options survives. The outage begins at
   /// the worst moment, just before a renewal is sent. `spare` is the part of the validity that the
-  /// holder needs to stop its work. The bound assumes that the store answers at once when it is back:
-  /// subtract a round trip, and up to 2 s if packets were dropped and TCP must retransmit.
+  /// holder needs to stop its work. The bound assumes that the store answers at once when it is
+  /// back: subtract a round trip, and up to 2 s if packets were dropped and TCP must retransmit.
   ///
   ///     locks.survivable_outage();                  // a little under 20 s for the default ttl of 30 s
   ///     locks.survivable_outage({.ttl = 60s}, 5s);  // the work must stop 5 s before the lease ends
@@ -128,11 +128,11 @@ class client {
   /// The store, for messages: no secrets in it. Empty for a client that was moved from or never opened.
   [[nodiscard]] std::string store() const;
 
-  /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are requested),
-  /// waits up to `grace` for the store to answer, and ends the client's threads. Returns within 1 s
-  /// more, whatever the store does. A shorter grace suits a store that is known to be silent: the
-  /// releases are still sent. The destructor closes with the default grace. Called from a callback of
-  /// this client, close() does not wait for that callback.
+  /// Ends all waiting acquires (*cancelled*), releases all leases (their stop tokens are
+  /// requested), waits up to `grace` for the store to answer, and ends the client's threads.
+  /// Returns at most 1 s after that, whatever the store does. A shorter grace suits a store that is
+  /// known to be silent: the releases are still sent. The destructor closes with the default grace.
+  /// Called from a callback of this client, close() does not wait for that callback.
   void close(std::chrono::milliseconds grace = close_grace) noexcept;
 
  private:

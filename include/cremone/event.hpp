@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client tells unasked about its store: things that no caller did wrong and that an operator wants to know. The
-// library reacts to most of them by itself. Two kinds need an operator, because the library cannot cure the cause and
-// locks may not exclude each other until someone does: *warning* and *foreign_lock*.
+// What a client tells unasked about its store: things that no caller did wrong and that an operator
+// wants to know. The library reacts to most of them by itself. Two kinds need an operator, because
+// the library cannot cure the cause and locks may not exclude each other until an operator does:
+// *warning* and *foreign_lock*.
 #pragma once
 
 #include <cremone/callback.hpp>
@@ -24,8 +25,9 @@ enum class event_kind : std::uint8_t {
   evicted,    ///< a hold was removed by this client, because its holder was silent for the whole ttl
   observing,  ///< a try observes a hold that looks abandoned (acquire_options::take_over_abandoned)
   warning,    ///< the server is set up in a way that may cost locks; `cremone doctor` says more
-  /// A key in the same server looks like a lock of the same name in another layout, or of another program. The two do
-  /// not exclude each other. Checked once per name and client, for the first 1,024 names; best effort.
+  /// A key on the same server looks like a lock of the same name in another layout, or of another
+  /// program. The two do not exclude each other. Checked once per name and client, for the first
+  /// 1,024 names; best effort.
   foreign_lock,
 };
 

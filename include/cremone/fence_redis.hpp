@@ -93,9 +93,10 @@ class redis_commands {
 ///
 /// Limits: a reply ends at redis_largest_reply bytes. The time limits are the caller's, because the
 /// connection is: redisConnectWithTimeout() bounds the connect, and redisSetTimeout() bounds each
-/// read and each write. Without them a call waits for ever for a silent server. hiredis has no limit
-/// for a whole call: a server that sends a byte before each timeout holds up the caller for as long
-/// as it likes. Where that matters, call shutdown() on the connection's socket from another thread.
+/// read and each write. Without them a call waits for ever for a silent server. hiredis has no
+/// limit for a whole call: a server that sends a byte before each timeout holds up the caller for
+/// as long as it likes. Where that matters, call shutdown() on the connection's socket from another
+/// thread.
 ///
 /// | answer           | when                                                                     | what is written              |
 /// |------------------|--------------------------------------------------------------------------|------------------------------|

@@ -17,15 +17,17 @@ namespace detail {
 class hold;
 }
 
-/// A lock that is ours, for as long as `held()` says so. It renews itself in the background. When it cannot, it
-/// is *lost*, by the local clock alone and before the store can give the lock to anyone else; lost is final.
-/// `held()` turns false in time even in a process that was paused. Everything that takes a running thread, such as
-/// `on_lost`, the stop token or the end of a child process, may come later than that.
+/// A lock that is ours, for as long as `held()` says so. It renews itself in the background. When
+/// it cannot, it is *lost*, by the local clock alone and before the store can give the lock to
+/// anyone else; lost is final. `held()` turns false in time even in a process that was paused.
+/// Everything that needs a running thread, such as `on_lost`, the stop token or the end of a child
+/// process, may come later than that.
 ///
-/// What it promises, and what not: while `held()` is true and at most until `deadline()`, nobody else is inside
-/// a lease of the same lock (*exclusion*; rests on clock rates and on what docs/guarantees.md names for the store). A
-/// thread that is stopped between the question and the act can still act too late. Only a resource that checks
-/// `token()` is safe from that (*fenced order*).
+/// What it promises, and what not: while `held()` is true and at most until `deadline()`, nobody
+/// else is inside a lease of the same lock (*exclusion*; rests on clock rates and on what
+/// docs/guarantees.md names for the store). A thread that is stopped between the question and the
+/// act can still act too late. Only a resource that checks `token()` is safe from that (*fenced
+/// order*).
 ///
 /// | state                | held() | token(), owner() | get_stop_token() | reenter()  | release()      | destructor       |
 /// |----------------------|--------|------------------|------------------|------------|----------------|------------------|
@@ -78,8 +80,9 @@ class lease {
   [[nodiscard]] const lock_name& name() const noexcept;
 
   /// The outcome of the last renewal, for a holder that stops its work before `deadline()` and must
-  /// say why. After a failure the message names the store and says how long the store has been silent,
-  /// or why the store refused. After a loss: the reason of the loss. *not_held* after a release.
+  /// say why. After a failure the message names the store and says how long the store has been
+  /// silent, or why the store refused. After a loss: the reason of the loss. *not_held* after a
+  /// release.
   [[nodiscard]] result<void> last_renewal() const;
 
   /// Stop is requested when the lease is lost, by a thread of the client: in a process that was stopped for a while

@@ -23,10 +23,10 @@ inline constexpr std::chrono::milliseconds no_wait{0};
 ///
 ///     auto lease = locks.acquire("nightly", {.ttl = 10s, .wait = 2s, .label = "report of the 14th"});
 struct acquire_options {
-  /// How long the hold outlives a holder that vanished: 100 ms to the store's `client::max_ttl()`, which
-  /// is 60 s unless its URL says otherwise. A longer ttl is refused. Absent: `client::default_ttl()`,
-  /// which is 30 s, or `max_ttl()` if that is shorter. The lease is renewed for as long as it lives, so
-  /// the ttl is no limit on the work.
+  /// How long the hold outlives a holder that vanished: 100 ms to the store's `client::max_ttl()`,
+  /// which is 60 s unless its URL says otherwise. A longer ttl is refused. Absent:
+  /// `client::default_ttl()`, which is 30 s, or `max_ttl()` if that is shorter. The lease is
+  /// renewed for as long as it lives, so the ttl is no limit on the work.
   std::optional<std::chrono::milliseconds> ttl{};
 
   /// How long to wait for the lock: `no_wait`, a time, or `forever`.
@@ -43,17 +43,19 @@ struct acquire_options {
 
   cremone::mode mode = mode::exclusive;
 
-  /// Renewals per ttl while the store answers: 3 to 30, at most one every 10 ms. With more renewals the
-  /// lease survives a longer outage (`client::survivable_outage()`), at the cost of more requests. The
-  /// default suits a process with many leases; `cremone run` has one lease and renews 15 times.
+  /// Renewals per ttl while the store answers: 3 to 30, at most one every 10 ms. With more renewals
+  /// the lease survives a longer outage (`client::survivable_outage()`), at the cost of more
+  /// requests. The default suits a process with many leases; `cremone run` has one lease and renews
+  /// 15 times.
   int renewals_per_ttl = 3;
 
-  /// With `no_wait` only; ignored otherwise, and by the standard faces. A refusal by a hold that looks
-  /// abandoned (`looks_abandoned`) does not end the call. The call observes the hold for the rest of the
-  /// holder's ttl on this machine's own clock and takes the lock over if the hold is not renewed. It ends
-  /// with *busy* as soon as the hold is renewed or another client gets the lock, and after that ttl, one
-  /// second and the store's limit for a request at the latest. It never joins the queue. An event of kind
-  /// `observing` reports the start. `cremone run --try` sets this.
+  /// With `no_wait` only; ignored otherwise, and by the mutexes of mutex.hpp. A refusal by a hold
+  /// that looks abandoned (`looks_abandoned`) does not end the call. The call observes the hold for
+  /// the rest of the holder's ttl on this machine's own clock and takes the lock over if the hold
+  /// is not renewed. It ends with *busy* as soon as the hold is renewed or another client gets the
+  /// lock, and after that ttl, one second and the store's limit for a request at the latest. It
+  /// never joins the queue. An event of kind `observing` reports the start. `cremone run --try`
+  /// sets this.
   bool take_over_abandoned = false;
 };
 

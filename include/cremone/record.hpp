@@ -61,14 +61,15 @@ struct hold_record {
   /// Not empty: another program than cremone holds the lock, and this is what it left there, made printable and cut.
   /// Nothing else is known of it.
   std::string foreign{};
-  /// Time since the hold was granted or last renewed, by the store's own clock. Negative: that clock was
-  /// set back since then. Empty: the store does not record it.
+  /// Time since the hold was granted or last renewed, by the store's own clock. Negative: that
+  /// clock was set back since then. Empty: the store does not record it.
   std::optional<std::chrono::milliseconds> renewed_ago{};
 };
 
-/// By the store's clock the holder has not renewed for its whole ttl, or that clock was set back and
-/// cannot tell. A clock step can cause this, so it is only a hint: it tells an operator to look, and a
-/// try whether to observe the hold (acquire_options::take_over_abandoned). No takeover rests on it.
+/// By the store's clock the holder has not renewed for its whole ttl, or that clock was set back
+/// and cannot tell. A clock step can cause this, so it is only a hint: it tells an operator to
+/// look, and a try whether to observe the hold (acquire_options::take_over_abandoned). No takeover
+/// rests on it.
 [[nodiscard]] bool looks_abandoned(const hold_record& hold) noexcept;
 
 /// One who waits in the store's queue. Lower tickets came earlier.
@@ -107,8 +108,9 @@ struct lock_record {
   /// for them. Empty: it is free.
   std::vector<hold_record> may_hold{};
   fence_token last{};  ///< the highest token ever given out for this name, as far as the store knows
-  /// Not empty: a key in the same server looks like a lock of this name in another layout, or of another program, and
-  /// neither lock excludes the other. One sentence that names the server and the key. Filled by inspect() alone.
+  /// Not empty: a key on the same server looks like a lock of this name in another layout, or of
+  /// another program, and neither lock excludes the other. A message that names the server and the
+  /// key. Filled by inspect() alone.
   std::string foreign_lock{};
 };
 

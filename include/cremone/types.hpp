@@ -83,11 +83,12 @@ class owner_id {
 /// it. Send it with each write; a resource that refuses a token lower than one it has seen is safe even from a
 /// holder that slept through its own lease. Always below 2^53, so that it survives JSON and Lua numbers.
 ///
-/// The order is as good as what the store remembers. It holds while the store keeps the numbers that it granted: the
-/// SQLite file, one Redis server, a majority of several. After a loss of that memory it rests on wall clocks that
-/// were not set back too far. It does not hold between two Redis masters that grant at the same time, after a
-/// failover that `min-replicas-to-write` does not guard. `redlock://` with `layout=classic` has no order: every token
-/// is 0. docs/guarantees.md has the table.
+/// The order is as good as what the store remembers. It holds while the store keeps the numbers
+/// that it granted: the SQLite file, one Redis server, a majority of several. After a loss of that
+/// memory it rests on wall clocks that were not set back too far. It does not hold between two
+/// Redis masters that grant at the same time, after a failover that `min-replicas-to-write` does
+/// not guard. `redlock://` with `layout=classic` has no order: every token is 0. docs/guarantees.md
+/// has the table.
 class fence_token {
  public:
   static constexpr std::uint64_t limit = std::uint64_t{1} << 53U;

@@ -20,7 +20,8 @@ struct bidirectional {
   std::string code;    ///< "U+202E"
 };
 
-/// The first bidirectional control character: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+/// The first bidirectional control character: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+/// U+2069.
 [[nodiscard]] std::optional<bidirectional> find_bidirectional(std::string_view text);
 
 /// The same text with each control character, bidirectional ones included, as \xNN.

@@ -87,7 +87,8 @@ acquire_action acquire::attempt(instant now, bool withdraw) noexcept {
           .join = joins(),
           .withdraw = withdraw,
           .fresh = fresh,
-          // Without a place in the queue it ends with an answer, which the store bounds.
+          // Without a place in the queue the attempt ends with an answer, for which the store has a
+          // limit.
           .until = joins() ? give_up_at_ : instant::max()};
 }
 
@@ -215,8 +216,8 @@ acquire::census acquire::count(std::span<const hold_record> holders) {
   return all;
 }
 
-/// The store's clock is asked once per hold. From then on the version tells: a clock that is set again and again must
-/// not make a hold that is renewed look abandoned each time.
+/// The store's clock is consulted once per hold. After that the version decides: a clock that is
+/// set again and again must not make a hold that is renewed look abandoned each time.
 bool acquire::seems_abandoned(const hold_record& h) {
   const auto known = std::find_if(suspects_.begin(), suspects_.end(), [&](const hold_version& s) {
     return s.owner == h.version.owner && s.life == h.version.life;

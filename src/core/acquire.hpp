@@ -74,7 +74,8 @@ struct acquire_action {
   instant until{};                      ///< sleep, attempt
   instant since{};                      ///< succeed: the moment from which the validity counts
   std::optional<error> why{};           ///< fail
-  /// sleep: a try has just begun to observe holds that look abandoned, and may evict them at this time.
+  /// sleep: a try has just begun to observe holds that look abandoned, and may evict them at this
+  /// time.
   std::optional<instant> observing_until{};
 };
 
@@ -89,10 +90,11 @@ struct acquire_action {
 /// `fail` carries `withdraw` whenever the store may still know us: as a holder (an outcome is unknown or not in
 /// yet) or as a waiter.
 ///
-/// One try ends with its first refusal, unless it takes over abandoned holds and such a hold is in the way. Then it
-/// observes: it sleeps and attempts like the head of the queue, but without a place in the queue, until the hold may
-/// be evicted. It fails as *busy* as soon as the hold is renewed or a living owner has the lock. The hint that a hold
-/// looks abandoned decides only whether the try stays; what may be evicted is decided as for a waiter.
+/// One try ends with its first refusal, unless it takes over abandoned holds and such a hold is in
+/// the way. Then it observes: it sleeps and attempts like the head of the queue, but without a
+/// place in the queue, until the hold may be evicted. It fails as *busy* as soon as the hold is
+/// renewed or a living owner has the lock. The hint that a hold looks abandoned decides only
+/// whether the try stays; what may be evicted is decided as for a waiter.
 class acquire {
  public:
   explicit acquire(acquire_settings settings);
@@ -135,7 +137,7 @@ class acquire {
   [[nodiscard]] bool joins() const noexcept {
     return !settings_.wait || *settings_.wait != std::chrono::milliseconds::zero();
   }
-  /// The next answer ends it.
+  /// True: the next answer ends the acquire.
   [[nodiscard]] bool one_try() const noexcept { return !joins() && !observing_; }
   [[nodiscard]] acquire_action attempt(instant now, bool withdraw = false) noexcept;
   [[nodiscard]] acquire_action fail(error why);
@@ -171,7 +173,7 @@ class acquire {
   std::vector<hold_version> tried_to_evict_;  // since the last sleep
   std::vector<sight> watched_;                // those who were in the way last time
   std::vector<hold_version> suspects_;        // looked abandoned when first seen, by a try that observes
-  bool observing_ = false;                    // one try, and it stays
+  bool observing_ = false;                    // a try that has begun to observe
   bool queued_ = false;                       // the store may know us as a waiter
   bool hinted_ = false;                       // our turn may have come while an answer was on its way
   bool spent_ = false;                        // the owner id

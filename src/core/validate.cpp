@@ -18,8 +18,8 @@ error bad(std::string detail) { return {errc::invalid_argument, std::move(detail
 
 std::string shown(milliseconds t) { return std::to_string(t.count()) + " ms"; }
 
-/// Long enough for the usual hiccup of a server or a network, short enough for a person to wait for the lock
-/// of a machine that died.
+/// Long enough for the usual hiccup of a server or a network, short enough for a person to wait for
+/// the lock of a machine that died.
 constexpr milliseconds usual_ttl{30'000};
 
 constexpr int least_renewals = 3;  // fewer, and one lost renewal leaves no time for another
@@ -36,8 +36,8 @@ result<void> no_control(std::string_view what, std::string_view text) {
              std::to_string(static_cast<unsigned char>(text[at])) + ") at position " + std::to_string(at));
 }
 
-/// A bidirectional control character makes a terminal show the text in another order than it is written: two
-/// names that differ can look the same.
+/// A bidirectional control character makes a terminal show the text in another order than it is
+/// written: two names that differ can look the same.
 result<void> no_reordering(std::string_view what, std::string_view text) {
   const auto found = find_bidirectional(text);
   if (!found) {

@@ -17,8 +17,8 @@ nanoseconds interval_of(const lease_timing& timing) noexcept {
   return std::max<nanoseconds>(nanoseconds(timing.ttl) / timing.renewals_per_ttl, least_renewal_interval);
 }
 
-/// Renewals are due on a grid of at most a tenth of the interval between two (ttl/30 by default), so that
-/// leases of about the same age go out in one batch.
+/// Renewals are due on a grid of at most a tenth of the interval between two (ttl/30 by default),
+/// so that leases of about the same age go out in one batch.
 nanoseconds grid_of(nanoseconds interval) noexcept {
   const auto step = static_cast<std::uint64_t>(interval.count()) / 10;
   return nanoseconds(static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(step, 1))));
@@ -29,8 +29,8 @@ instant on_grid(instant t, nanoseconds grid, nanoseconds phase) noexcept {
   return instant(shifted - shifted % grid - phase);
 }
 
-/// A renewal without an answer is tried again soon, sooner as the end comes nearer, never in a busy loop. The
-/// longest pause is a quarter of the interval between two renewals (ttl/12 by default).
+/// A renewal without an answer is tried again soon, sooner as the end comes nearer, never in a busy
+/// loop. The longest pause is a quarter of the interval between two renewals (ttl/12 by default).
 nanoseconds retry_pause(nanoseconds left, const lease_timing& timing) noexcept {
   constexpr nanoseconds least = std::chrono::milliseconds(5);
   return std::clamp<nanoseconds>(left / 4, least, std::max<nanoseconds>(least, interval_of(timing) / 4));
@@ -40,7 +40,8 @@ nanoseconds retry_pause(nanoseconds left, const lease_timing& timing) noexcept {
 
 nanoseconds survivable_outage(const lease_timing& timing, nanoseconds spare) noexcept {
   const nanoseconds validity = valid_until(instant{}, timing.ttl, timing.drift_ppm) - instant{};
-  // A pause of p that ends with `spare` left was chosen when p + spare were left: p is a quarter of that sum.
+  // A pause of p that ends with `spare` left was chosen when p + spare were left: p is a quarter of
+  // that sum.
   const nanoseconds last_pause = retry_pause(spare / 3 * 4, timing);
   return std::max(validity - spare - interval_of(timing) - last_pause, nanoseconds(0));
 }

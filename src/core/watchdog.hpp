@@ -24,8 +24,8 @@ struct lease_timing {
 /// Renewals never come closer together than this, however short the ttl: no busy loop.
 inline constexpr std::chrono::milliseconds least_renewal_interval{10};
 
-/// The longest outage that a lease is sure to survive when it begins just before a renewal is sent: what is
-/// left of the validity then, without `spare` at its end and without one pause between two retries.
+/// The longest outage that a lease is sure to survive if the outage begins just before a renewal is
+/// sent: the validity that is left then, less `spare` at its end and one pause between two retries.
 [[nodiscard]] std::chrono::nanoseconds survivable_outage(const lease_timing& timing,
                                                          std::chrono::nanoseconds spare) noexcept;
 

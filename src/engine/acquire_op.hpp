@@ -19,7 +19,7 @@ namespace cremone::detail {
 
 class acquire_op final : public hint_sink, public std::enable_shared_from_this<acquire_op> {
  public:
-  /// `options` names a ttl.
+  /// `options.ttl` must be set.
   acquire_op(std::shared_ptr<engine> by, const lock_name& name, const acquire_options& options,
              owner_data who, callback<void(result<lease>)> done);
 
@@ -79,7 +79,7 @@ class acquire_op final : public hint_sink, public std::enable_shared_from_this<a
   acquire_request request_;
   const std::chrono::milliseconds max_hold_;
   const int renewals_per_ttl_;
-  const bool takes_over_;  // abandoned holds, by itself
+  const bool takes_over_;  // acquire_options::take_over_abandoned
   core::acquire machine_;
   callback<void(result<lease>)> done_;
   grant granted_;

@@ -18,8 +18,8 @@ namespace cremone::detail {
 
 /// Why a quarantine with amnesia=strict does not end by itself.
 inline constexpr std::string_view too_few_remember =
-    "too few servers remember which tokens were granted, and amnesia=strict leaves it to an operator to go "
-    "on";
+    "too few servers remember which tokens were granted, and amnesia=strict leaves the decision to "
+    "an operator";
 
 /// How many these are: where several servers vote, one owner is there once for each vote.
 [[nodiscard]] std::size_t count_owners(std::span<const hold_record> holders);
@@ -35,8 +35,9 @@ inline constexpr std::string_view too_few_remember =
 /// lets holds expire: ", expires in 12.3 s unless renewed" or ", does not expire".
 [[nodiscard]] std::string describe_holder(const hold_record& holder);
 
-/// "lock 'nightly' at redis://db looks abandoned: its holder web1 pid 4711 has not renewed for 41.2 s by the
-/// store's clock; observing it for 30.0 s before taking over". `hold` looks abandoned; it can be evicted after `span` more.
+/// "lock 'nightly' at redis://db looks abandoned: its holder web1 pid 4711 has not renewed for 41.2
+/// s by the store's clock; observing it for 30.0 s before taking over". `hold` looks abandoned; it
+/// can be evicted after `span` more.
 [[nodiscard]] std::string describe_observation(const lock_name& name, const std::string& store,
                                                const hold_record& hold, std::chrono::milliseconds span);
 

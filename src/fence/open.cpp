@@ -69,8 +69,9 @@ error unknown_scheme(const std::string& name) {
                                    : "did you mean " + std::string(meant) + "://?"));
 }
 
-/// An identifier as all of these databases know it without quotes. Statements quote it nevertheless.
-/// The longest is PostgreSQL's: it cuts off the rest of a name, and would find another table.
+/// An identifier that all of these databases accept without quotes. Statements quote it
+/// nevertheless. The limit is PostgreSQL's: it truncates a longer name, and would find another
+/// table.
 result<void> check_table(std::string_view name) {
   constexpr std::size_t longest = 63;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };

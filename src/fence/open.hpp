@@ -41,12 +41,14 @@ struct open_options {
   bool make_file = false;  ///< a SQLite database that is not there is made; else *misconfigured*
 };
 
-/// sqlite:///path; postgres:// or postgresql://, all that libpq reads; mariadb:// or mysql://[user[:password]@]host[:port]/database with the
-/// options password_file, password_env and socket, else the password is MYSQL_PWD; redis://, rediss:// and redis+unix:// as for locks,
-/// but no Sentinels. Time limits: open_parts.hpp, and redis_line.hpp for Redis.
+/// sqlite:///path; postgres:// or postgresql://, all that libpq reads; mariadb:// or
+/// mysql://[user[:password]@]host[:port]/database with the options password_file, password_env and
+/// socket, else the password is MYSQL_PWD; redis://, rediss:// and redis+unix:// as for locks, but
+/// no Sentinels. Time limits: open_parts.hpp, and redis_line.hpp for Redis.
 ///
-/// *invalid_argument* names what is wrong with the URL or the table's name, or which ones this build has; *misconfigured* (no such database, no such password file);
-/// *unreachable*; *access_denied*. No message has a password in it.
+/// *invalid_argument* names what is wrong with the URL or the table's name, or which ones this
+/// build has; *misconfigured* (no such database, no such password file); *unreachable*;
+/// *access_denied*. No message has a password in it.
 [[nodiscard]] result<std::unique_ptr<mark_store>> open_marks(std::string_view url,
                                                              const open_options& how = {});
 

@@ -139,8 +139,9 @@ errc meaning(unsigned number) {
 
 const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
-/// Connects and logs in within connect_patience; nothing, or why not. libmariadb's own timeouts begin
-/// again with each byte that the server sends. Only the system's resolver has a limit of its own.
+/// Connects and logs in within connect_patience; only name lookup has another limit, that of the
+/// system's resolver. libmariadb's own timeouts begin again with each byte that the server sends.
+/// Returns nothing, or the reason of the failure.
 std::optional<error> connect(MYSQL* connection, const server& to) {
   using clock = std::chrono::steady_clock;
   const auto deadline = clock::now() + connect_patience;

@@ -154,8 +154,8 @@ result<void> ask_again(const parameters& to, PGconn* connection) {
   return error(meaning(sqlstate_in(::PQerrorMessage(connection))), said);
 }
 
-/// PostgreSQL waits for another transaction without end, unless a timeout is set. The timeouts are set
-/// for one transaction alone: behind a pooler the session is another client's next.
+/// PostgreSQL waits for another transaction without end, unless a timeout is set. The timeouts are
+/// set for one transaction alone: behind a pooler another client may get the session next.
 class postgres_marks final : public sql_marks {
  public:
   postgres_marks(const std::shared_ptr<PGconn>& connection, const std::string& table)

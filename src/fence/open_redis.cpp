@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Marks in a Redis server, on the tool's own connection. The URL is that of a store of locks, so one
-// URL does for both. Options that concern locks alone have no effect here.
+// Marks in a Redis server, on the tool's own connection. The URL is that of a store of locks, so
+// one URL does for both. Options that concern locks alone have no effect here.
 #include "backends/redis/settings.hpp"
 #include "base/text.hpp"
 #include "fence/open_parts.hpp"
@@ -35,7 +35,8 @@ class redis_marks final : public mark_store {
   redis_commands commands_;
 };
 
-/// What a server said to an AUTH, if that can be shown: a server that knows no AUTH repeats the password.
+/// What a server said to an AUTH, if that can be shown: a server that knows no AUTH repeats the
+/// password.
 std::string shown_refusal(const std::string& said, const std::string& password) {
   const bool repeats = said.starts_with("ERR unknown command") || said.find(password) != std::string::npos;
   return repeats ? "it refused the AUTH in words that may repeat the password" : "it says: " + one_line(said);

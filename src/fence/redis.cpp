@@ -126,8 +126,8 @@ result<void> send(redisContext* c, std::vector<const char*>& words, const std::v
   return {};
 }
 
-/// What hiredis has read, as our own reply. Each type that a newer hiredis adds is a text, an integer
-/// or a list as well.
+/// What hiredis has read, as our own reply. Each type that a newer hiredis adds is a text, an
+/// integer or a list as well.
 redis::reply converted(const redisReply& r) {
   using kind = redis::reply::kind;
   switch (r.type) {

@@ -34,7 +34,8 @@ error unexpected(const redis_exchange& over, const resource_name& resource) {
                                     ": the answer is none that this command has; is it Redis?"};
 }
 
-/// Between MULTI and EXEC the server only queues a command. Whether the token passes is known at EXEC.
+/// Between MULTI and EXEC the server only queues a command. Whether the token passes is known at
+/// EXEC.
 std::optional<error> queued(const redis_exchange& over, const redis::reply& r) {
   if (!r.is(kind::status) || r.text != "QUEUED") {
     return std::nullopt;

@@ -39,7 +39,7 @@ class redis_exchange {
   [[nodiscard]] virtual result<redis::reply> ask(std::span<const std::string_view> words, effect what) = 0;
 };
 
-/// What an *ask* without a reply ends with: the code, and what the missing reply means.
+/// The error of an ask() without a reply: the code, and what the missing reply means.
 [[nodiscard]] error without_reply(const std::string& place, std::string_view why,
                                   redis_exchange::effect what);
 

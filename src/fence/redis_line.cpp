@@ -22,7 +22,7 @@ using clock = redis_line::clock;
 
 static_assert(redis_line::time_limit > connect_patience);
 
-/// Read at once. The reply reader bounds the sum.
+/// The most bytes per read. The reply reader bounds the total.
 constexpr std::size_t read_size = 32UL * 1024;
 
 std::string text_of(int number) { return std::generic_category().message(number); }
@@ -141,12 +141,13 @@ result<void> redis_line::begin_tls(const endpoint& where) {
     fine = receive();
   }
   if (!fine && fine.error() == errc::unreachable) {
-    return error(errc::unreachable, fine.error().detail() + "; TLS was to begin. Does it speak TLS?");
+    return error(errc::unreachable,
+                 fine.error().detail() + "; the TLS handshake was not complete. Does the server speak TLS?");
   }
   return fine;
 }
 
-/// Before any login: what answers here may be no Redis server, and then its answer may be shown.
+/// Before any login: a server that is not Redis gets no password, so its answer may be shown.
 result<void> redis_line::ping() {
   const std::string_view word[] = {"PING"};
   std::string bytes;
@@ -193,7 +194,7 @@ result<void> redis_line::wait_for(short events) const {
   return why == 0 ? result<void>() : failed(errc::unreachable, text_of(why));
 }
 
-/// Sends what TLS has to say as well.
+/// Sends pending bytes of TLS as well.
 result<void> redis_line::send(std::string_view plain) {
   std::string sealed;
   if (tls_) {
@@ -218,7 +219,7 @@ result<void> redis_line::send(std::string_view plain) {
   return {};
 }
 
-/// Some more bytes, into the reader.
+/// Reads some more bytes into the reader.
 result<void> redis_line::receive() {
   char piece[read_size];
   ssize_t got = -1;

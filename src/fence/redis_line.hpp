@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tool's own blocking connection to a Redis server: TCP, TLS or a unix socket. The server is not
-// trusted: base/resp.hpp bounds each reply, and one deadline bounds the life of the connection. hiredis
-// has no such deadline: each byte restarts its timer.
+// The tool's own blocking connection to a Redis server: TCP, TLS or a unix socket. The server is
+// not trusted: base/resp.hpp bounds each reply, and one deadline bounds the life of the connection.
+// hiredis has no such deadline: each byte restarts its timer.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -28,10 +28,10 @@ class redis_line final : public redis_exchange {
   /// 5 s (busy-reply-threshold), and that answer says more than a timeout.
   static constexpr std::chrono::seconds time_limit{10};
 
-  /// Connects, and checks by PING that a Redis server answers. The server may refuse the PING, for it
-  /// may require a login first. `name` is for messages. *unreachable*; *access_denied*: a certificate
-  /// or the permissions of a socket; *misconfigured*: a file of the TLS settings; *protocol_error*:
-  /// something else than Redis answers there.
+  /// Connects, and checks by PING that a Redis server answers. The server may refuse the PING, for
+  /// it may require a login first. `name` is for messages. *unreachable*; *access_denied*: a
+  /// certificate or the permissions of a socket; *misconfigured*: a file of the TLS settings;
+  /// *protocol_error*: something else than Redis answers there.
   [[nodiscard]] static result<std::unique_ptr<redis_line>> open(const endpoint& where, std::string name);
 
   [[nodiscard]] std::string place() const override { return name_; }

@@ -172,7 +172,7 @@ TEST_F(FenceRedisTls, RefusesACertificateThatIsNotTrusted) {
   EXPECT_EQ(fence({"show", "--url", server.url(), "prices"}).code, 1) << "nothing came through";
 }
 
-TEST_F(FenceRedisTls, ServerWithoutTlsIsSaid) {
+TEST_F(FenceRedisTls, ServerWithoutTlsIsReported) {
   const raw_server web([](int socket) {
     static_cast<void>(!receive_some(socket).empty() && send_all(socket, "HTTP/1.1 400 Bad Request\r\n\r\n"));
   });

@@ -80,7 +80,8 @@ TEST_P(AbandonedHold, WhoSaysThatAKilledHoldersLockLooksAbandoned) {
 TEST_P(AbandonedHold, HolderThatRenewsKeepsTheLockWhateverTheClocksSay) {
   holding living(dir, here(), "x", {"--ttl", "2s"});
   ASSERT_TRUE(living.held());
-  // Steps of more than a ttl, faster than the renewals, make the hold look abandoned again and again.
+  // Steps of more than a ttl, faster than the renewals, make the hold look abandoned again and
+  // again.
   for (int i = 0; i < 6; ++i) {
     set_clocks(i % 2 == 0 ? std::chrono::milliseconds(1h) : std::chrono::milliseconds(-1h));
     const finished tried = try_with_empty_state();

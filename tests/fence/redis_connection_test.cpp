@@ -192,7 +192,7 @@ TEST_F(FenceRedisCut, AfterNoscriptIsInDoubtOnlyForTheSecondQuestion) {
   EXPECT_EQ(server.ask({"GET", "k"}).shown(), "old");
 }
 
-TEST_F(FenceRedisCut, OfALongReplyComesAtItsBound) {
+TEST_F(FenceRedisCut, LongReplyIsCutOffAtItsLimit) {
   const std::string longest = "$" + std::to_string(redis_largest_reply - 100) + "\r\n" +
                               std::string(redis_largest_reply - 100, 'x') + "\r\n";
   const std::string longer = "$2000000000\r\n" + std::string(2 * redis_largest_reply, 'x');

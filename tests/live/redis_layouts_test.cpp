@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two layouts under one name do not exclude each other. A client with an event handler is warned on its first acquire,
-// once. A client whose ACL user may not read the other key gets its lock without a warning.
+// Two layouts under one name do not exclude each other. A client with an event handler is warned on
+// its first acquire, once. A client whose ACL user may not read the other key gets its lock without
+// a warning.
 #include "live/redis_fixture.hpp"
 #include "support/program.hpp"
 #include "support/redlock_servers.hpp"

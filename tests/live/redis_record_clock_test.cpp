@@ -91,7 +91,7 @@ finding quarantine_finding(const client& by) {
   return found == all.end() ? finding{} : *found;
 }
 
-TEST_F(RedisRecordClock, SetBackBeforeALossKeepsTokensRising) {
+TEST_F(RedisRecordClock, ClockSetBackBeforeLossKeepsTokensRising) {
   const grant before = granted(tried(holder_));
   server_.set_clock(-30s);
   (void)server_.ask({"FLUSHALL"});
@@ -100,7 +100,7 @@ TEST_F(RedisRecordClock, SetBackBeforeALossKeepsTokensRising) {
   EXPECT_GT(after.token(), before.token);
 }
 
-TEST_F(RedisRecordClock, SetBackBetweenTwoLossesKeepsTokensRising) {
+TEST_F(RedisRecordClock, ClockSetBackBetweenLossesKeepsTokensRising) {
   (void)server_.ask({"FLUSHALL"});
   open_up();
   const grant before = granted(tried(holder_));  // 10 s ahead of the clock
@@ -110,7 +110,7 @@ TEST_F(RedisRecordClock, SetBackBetweenTwoLossesKeepsTokensRising) {
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
 }
 
-TEST_F(RedisRecordClock, FarFromOursKeepsAQuarantineClosed) {
+TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
   const grant before = granted(tried(holder_));
   server_.set_clock(-1h);
   (void)server_.ask({"FLUSHALL"});
@@ -134,7 +134,7 @@ TEST_F(RedisRecordClock, FarFromOursKeepsAQuarantineClosed) {
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token) << "the later clock is ours";
 }
 
-TEST_F(RedisRecordClock, SetRightAgainLetsAQuarantineEnd) {
+TEST_F(RedisRecordClock, CorrectedClockLetsQuarantineEnd) {
   server_.set_clock(1h);
   (void)server_.ask({"FLUSHALL"});
   client by = opened(url());
@@ -145,7 +145,7 @@ TEST_F(RedisRecordClock, SetRightAgainLetsAQuarantineEnd) {
   EXPECT_TRUE(taken(by, "lock", {.ttl = 2s, .wait = 3s + generous}).held());
 }
 
-TEST_F(RedisRecordClock, FarAheadIsTheFloorWhenAnOperatorEndsTheQuarantine) {
+TEST_F(RedisRecordClock, OperatorEndsQuarantineClockFarAheadIsTheFloor) {
   server_.set_clock(1h);
   const grant before = granted(tried(holder_));
   (void)server_.ask({"FLUSHALL"});

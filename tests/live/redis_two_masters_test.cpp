@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A failover that leaves two masters: a replica is promoted while its master is only cut off, and a client is cut off
-// together with the old master. Without min-replicas-to-write both masters grant one lock. docs/guarantees.md says so: if
-// that test fails, correct the page. With the setting the old master stops in time.
+// A failover that leaves two masters: a replica is promoted while its master is only cut off, and a
+// client is cut off together with the old master. Without min-replicas-to-write both masters grant
+// one lock. docs/guarantees.md says so: if that test fails, correct the page. With the setting the
+// old master stops in time.
 #include "live/redis_fixture.hpp"
 #include "support/sockets.hpp"
 #include "support/temp_directory.hpp"
@@ -19,8 +20,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The connection of one replica to its master. After cut() no byte passes, and neither side sees the other leave.
-/// tcp_proxy does not serve here: it parses messages, and an RDB file in the stream is none.
+/// The connection of one replica to its master. After cut() no byte passes, and neither side sees
+/// the other leave. tcp_proxy does not serve here: it parses messages, and an RDB file in the
+/// stream is none.
 class replication_link {
  public:
   explicit replication_link(std::uint16_t master)
@@ -78,7 +80,8 @@ class RedisTwoMasters : public ::testing::Test {
     return "redis://" + server.node() + "/?prefix=two&max_ttl=4s";
   }
 
-  /// Alice holds the lock, and the replica has a copy of the hold. Then the link is cut and the replica promoted.
+  /// Alice holds the lock, and the replica has a copy of the hold. Then the link is cut and the
+  /// replica promoted.
   [[nodiscard]] lease hold_and_fail_over() {
     EXPECT_TRUE(wait_for([&] {
       return master_.ask({"INFO", "replication"}).text.find("state=online") != std::string::npos;

@@ -95,7 +95,7 @@ elseif(STEP STREQUAL example)
   run(${COMPILER} -std=c++20 ${EXAMPLES}/${EXAMPLE}.cpp -o ${program}/${EXAMPLE} ${flags})
   run(${WITH_SERVER} ${SERVER} ${program}/${EXAMPLE})
   if(SERVER)
-    # Without its server it says so, and does not abort.
+    # Without its server the example reports that, and does not abort.
     foreach(begin REDIS_ PG MYSQL_ MYSQL_TCP_)
       set(ENV{${begin}HOST} 127.0.0.1)
       set(ENV{${begin}PORT} 1)

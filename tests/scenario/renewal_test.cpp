@@ -382,7 +382,7 @@ TEST_F(Renewal, RefusalOfTheStoreIsNoSilence) {
               ::testing::ContainsRegex("has refused to renew it \\(no permission\\)"));
 }
 
-TEST_F(Renewal, OfAReleasedLeaseIsNotHeld) {
+TEST_F(Renewal, LastRenewalOfMovedFromLeaseIsNotHeld) {
   auto held = take("ledger", ten_seconds);
   EXPECT_TRUE(held.last_renewal());
   lease moved = std::move(held);

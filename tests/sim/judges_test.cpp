@@ -116,7 +116,7 @@ TEST_F(Judges, CountTokensApartOnlyWhenNothingIsLeftToPutThemInOrder) {
   EXPECT_TRUE(result_.failed()) << "memory and wall clocks excuse no second holder";
 }
 
-TEST_F(Judges, ExcuseNoTokenAboveTheUnfoundedOne) {
+TEST_F(Judges, TokenAboveTheUnfoundedOneIsNotExcused) {
   facts_.token_unfounded(7);
   (void)facts_.acquired(*one_, lease(*one_, "a", 8), 0s);
   (void)facts_.acquired(*one_, lease(*one_, "a", 8), 0s);

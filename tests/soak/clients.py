@@ -40,7 +40,7 @@ class Client:
         self.clock = SettableClock(os.path.join(folder, "clock"), programs.shim)
         self.process = None
         self._granted, self._over = {}, set()
-        self.cuts = []  # of each process: when it was over, or None while it runs
+        self.cuts = []  # of each process: when it ended, or None while it runs
 
     def _log(self):
         return os.path.join(self.folder, f"{len(self.cuts):04}.log")
@@ -59,7 +59,7 @@ class Client:
         return self.process is not None and self.process.poll() is None
 
     def kill(self):
-        """Its claim ends before the signal is sent."""
+        """Kills the process. Its claim ends before the signal is sent."""
         if self.cuts and self.cuts[-1] is None:
             self.cuts[-1] = now()
         if self.process:

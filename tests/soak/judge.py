@@ -28,10 +28,10 @@ class Acquisition:
     client: str
     name: str
     token: int  # 0: the layout has no tokens
-    sent: int  # not before this the winning request was sent
+    sent: int  # the winning request was sent at this time or later
     granted: int  # the holder had the answer
     end: int  # the holder's claim ended: released, lost, killed, or its last promised deadline
-    confirmed: int  # not before this the store last stored the hold: the grant or a renewal
+    confirmed: int  # the store last recorded the hold at this time or later
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Rejoin:
-    """A server grants again. `clocks`: the later one of its own clock and its client's, in µs."""
+    """A server grants again. `clocks`: the later of its own clock and its client's, in µs."""
 
     server: int
     at: int

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass
 
 STEPS = (4, 30, 3600)  # seconds by which a clock is set, ahead or back
-STEP_WEIGHTS = (45, 40, 15)  # an hour decides so much that it must not decide everything
+STEP_WEIGHTS = (45, 40, 15)  # an hour keeps quarantines closed, so it must be rare
 CALM = 5  # seconds without faults at the end, after the last quarantine
 
 

@@ -36,7 +36,7 @@ class Plan(unittest.TestCase):
                 self.assertLess(last + setup.quarantine, seconds - CALM + 1)
 
     def test_command_line_tools_are_never_stopped(self):
-        # Its child may run on while `cremone run` is stopped: a documented limit, not a violation.
+        # While `cremone run` is stopped its child runs on: a documented limit, not a violation.
         stopped = {f.target[0] for f in make_plan(SETUPS[1], 1, 3600) if f.kind == "stop"}
         self.assertEqual(stopped, {"s", "h"})
 

@@ -2,7 +2,7 @@
 """One redis-server of the soak run, its faults and its clock.
 
 MONITOR shows when a server loses its memory. It also shows when, by which client and at which clock
-reading its quarantine ends. The run does not trust the clients with that.
+reading its quarantine ends. The run does not rely on the clients for these facts.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from clocks import SettableClock, now
 
-START = 20  # seconds: a server that takes longer to start does not start
+START = 20  # seconds: a server that takes longer to start counts as failed
 LINE = re.compile(rb'^\+?(\d+)\.(\d+) \[\d+ (\S+)\] ')
 LABEL = re.compile(rb"soak-(\w+)")
 
@@ -48,7 +48,7 @@ class Granting:
 
     at: int  # validity clock
     server_clock: int  # its wall clock
-    by: str  # label of the client, "" if it could not be told
+    by: str  # label of the client, "" if unknown
     floor: int  # what the marker says; for messages only
 
 

@@ -16,8 +16,8 @@
 
 namespace cremone::test {
 
-/// While the disk is full, a write of SQLite's reaches only blocks that the file already has. The rest
-/// fails with ENOSPC. One at a time per process; forked children share it.
+/// While the disk is full, a write of SQLite's reaches only blocks that the file already has. The
+/// rest fails with ENOSPC. One at a time per process; forked children share it.
 class full_disk {
  public:
   full_disk()

@@ -17,8 +17,8 @@
 
 namespace cremone::test {
 
-/// Threads: one that accepts, and one per connection, which runs the function. The destructor shuts all
-/// sockets down and waits for the threads, so the function must return when its socket fails.
+/// Threads: one that accepts, and one per connection, which runs the function. The destructor shuts
+/// all sockets down and waits for the threads, so the function must return when its socket fails.
 class raw_server {
  public:
   using act = std::function<void(int socket)>;

@@ -159,7 +159,7 @@ TEST(AcquireObservingTry, SilentHoldIsEvictedAfterItsWholeTtlAndNotBefore) {
   }
 }
 
-TEST(AcquireObservingTry, RenewalWhileItObservesEndsItBusy) {
+TEST(AcquireObservingTry, RenewalDuringObservationEndsTryBusy) {
   acquisition a = trying(observing_try());
   ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
   (void)a.machine.tick(at(1s));
@@ -170,7 +170,7 @@ TEST(AcquireObservingTry, RenewalWhileItObservesEndsItBusy) {
   EXPECT_FALSE(end.withdraw);
 }
 
-TEST(AcquireObservingTry, SuccessorOfTheSilentHoldEndsItBusy) {
+TEST(AcquireObservingTry, SuccessorOfSilentHoldEndsTryBusy) {
   acquisition a = trying(observing_try());
   ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
   (void)a.machine.tick(at(1s));
@@ -179,7 +179,7 @@ TEST(AcquireObservingTry, SuccessorOfTheSilentHoldEndsItBusy) {
   EXPECT_EQ(a.refused(1s, busy(successor)).why->code(), errc::busy);
 }
 
-TEST(AcquireObservingTry, SecondSilentHoldDoesNotProlongIt) {
+TEST(AcquireObservingTry, SecondSilentHoldDoesNotProlongObservation) {
   acquisition a = trying(observing_try());
   ASSERT_EQ(a.refused(1ms, busy(renewed(1h))).what, kind::sleep);
   std::vector<hold_record> other = {hold_of(owner(78), 0, 1h)};

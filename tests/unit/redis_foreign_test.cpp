@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks which keys look like another program's lock, which commands are sent and when, and the finding of `doctor`.
-// Runs on virtual time; the test plays the server.
+// Checks which keys look like another program's lock, which commands are sent and when, and the
+// finding of `doctor`. Runs on virtual time; the test plays the server.
 #include "backends/redis/foreign.hpp"
 
 #include "backends/redis/diagnosis.hpp"

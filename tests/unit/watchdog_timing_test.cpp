@@ -146,8 +146,8 @@ TEST(WatchdogRetry, GoesBackToTheGridOnceARenewalSucceeds) {
 
 // ---- outages ----------------------------------------------------------------------------------------------
 
-/// What is left of the lease when the first renewal after an outage succeeds. The outage begins just
-/// before a renewal is sent. Every renewal fails at once until the outage ends.
+/// What is left of the lease when the first renewal after an outage succeeds. The outage begins
+/// just before a renewal is sent. Every renewal fails at once until the outage ends.
 nanoseconds left_after(const lease_timing& timing, nanoseconds outage) {
   watchdog dog(timing, at(0s));
   const instant end = dog.wake_at() + outage;

@@ -31,12 +31,12 @@ inline constexpr std::chrono::seconds clocks_agree_within{2};
 [[nodiscard]] bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before,
                                   wall_time after, std::chrono::milliseconds max_ttl);
 
-/// How far the server's clock and ours may be apart for a quarantine to end by itself. After a loss of memory the later
-/// clock is the floor of all tokens, so that one wrong clock could raise it for ever. A minute is more than NTP leaves, and
-/// less than a mistake in the time zone.
+/// How far the server's clock and ours may be apart for a quarantine to end by itself. After a loss
+/// of memory the later clock is the floor of all tokens, so one wrong clock could raise the floor
+/// for ever. A minute is more than NTP leaves, and less than a mistake in the time zone.
 inline constexpr std::chrono::seconds quarantine_clock_bound{60};
 
-/// Both times and their difference, if that is above the bound, and what to do about it.
+/// If the clocks differ by more than the bound: both times, their difference, and what to do.
 [[nodiscard]] std::optional<std::string> clocks_too_far_apart(wall_time theirs, wall_time ours);
 
 /// How long a quarantine lasts, and a second more for what is still on its way.

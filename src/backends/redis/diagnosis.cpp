@@ -230,15 +230,16 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
           "a restart frees every lock that is held; set appendonly yes and appendfsync always"};
 }
 
-/// How many replicas must follow before the server accepts a write. INFO alone shows only whether it is none.
+/// How many replicas must follow before the server accepts a write. INFO alone shows only whether
+/// it is none.
 std::optional<std::uint64_t> replicas_required(const server_facts& f) {
   const bool off = f.config.min_replicas_max_lag == std::chrono::seconds(0) ||
                    (!f.config.min_replicas_to_write && f.min_replicas_on == false);
   return off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
 }
 
-/// Two masters at once. A client that is cut off together with the old master renews there without end, while the
-/// promoted master grants again after its quarantine. That breaks both layouts.
+/// Two masters at once. A client that is cut off together with the old master renews there without
+/// end, while the promoted master grants again after its quarantine. That breaks both layouts.
 judgement unprotected_failover(std::uint64_t replicas, std::string value) {
   const std::string all =
       replicas == 0 ? "the number of all replicas" : std::to_string(replicas) + " (all replicas)";
@@ -249,11 +250,13 @@ judgement unprotected_failover(std::uint64_t replicas, std::string value) {
           all + " and min-replicas-max-lag to 3 on every server"};
 }
 
-/// A master that is cut off may count a replica as present for this long after min-replicas-max-lag: Redis rounds the
-/// age of the last acknowledgement down to seconds, and counts once a second.
+/// A master that is cut off may count a replica as present for this long after
+/// min-replicas-max-lag: Redis rounds the age of the last acknowledgement down to seconds, and
+/// counts once a second.
 constexpr std::chrono::seconds lag_rounding{2};
 
-/// All replicas must follow. Does the old master stop soon enough for the quarantine of the promoted one?
+/// All replicas must follow. Does the old master stop soon enough for the quarantine of the
+/// promoted one?
 judgement judge_lag(const purpose& p, const server_facts& f, std::string value) {
   const auto lag = f.config.min_replicas_max_lag.value_or(std::chrono::seconds(0));
   const milliseconds safe = quarantine_length(p.max_ttl) - lag - lag_rounding;

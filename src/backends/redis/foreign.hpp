@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds locks of the same name that another program keeps. The layout `record` keeps a lock at `<prefix>:lock:<name>`;
-// redis-py, redsync, node-redlock, Redisson and the layout `classic` use the plain name as key. The two locks do not
-// exclude each other. The check is advice: no grant depends on it.
+// Finds locks of the same name that another program keeps. The layout `record` keeps a lock at
+// `<prefix>:lock:<name>`; redis-py, redsync, node-redlock, Redisson and the layout `classic` use
+// the plain name as key. The two locks do not exclude each other. The check is advice: no grant
+// depends on it.
 #pragma once
 
 #include "backends/redis/node.hpp"
@@ -33,10 +34,10 @@ struct key_facts {
   std::vector<std::string> fields{};  ///< of a hash: at most two of them
 };
 
-/// Why the key looks like another program's lock, as "a string that expires in 9.8 s". Empty if it does not.
-/// These look like locks:
-/// - a string of at most `longest_value` bytes that expires (SET NX PX), is a value of the layout `classic`, or is a
-///   random id (redis-py without a timeout);
+/// Why the key looks like another program's lock, such as "a string that expires in 9.8 s". Empty
+/// if the key does not. These look like locks:
+/// - a string of at most `longest_value` bytes that expires (SET NX PX), is a value of the layout
+///   `classic`, or is a random id (redis-py without a timeout);
 /// - a hash whose only field is `<uuid>:<thread>` (Redisson).
 [[nodiscard]] std::string lock_like(const key_facts& key);
 
@@ -50,21 +51,25 @@ struct foreign_look {
 /// Threads: all members from any thread; answers come on the executor.
 class foreign_locks : public std::enable_shared_from_this<foreign_locks> {
  public:
-  /// Only the first names of a client are checked. Bounds the memory, and the extra commands of a client that uses each
-  /// name once. A client with more names has usually shared one of the first with the other program.
+  /// Only the first names of a client are checked. Bounds the memory, and the extra commands of a
+  /// client that uses each name once. A client with more names has usually shared one of the first
+  /// with the other program.
   static constexpr std::size_t most_names = 1024;
 
   foreign_locks(std::shared_ptr<node> server, std::shared_ptr<const event_hub> events)
       : node_(std::move(server)), events_(std::move(events)) {}
 
-  /// For one of several servers: only the first server that finds a lock reports it. Call before all else.
+  /// For one of several servers: only the first server that finds a lock reports it. Call before
+  /// all else.
   void join(std::shared_ptr<roster> all) { roster_ = std::move(all); }
 
-  /// A copy of the name if this is its first acquire and the client has an event handler. The caller sends the acquire
-  /// first and then calls look_and_tell(), so the acquire never waits for the look.
+  /// A copy of the name if this is its first acquire and the client has an event handler. The
+  /// caller sends the acquire first and then calls look_and_tell(), so the acquire never waits for
+  /// the look.
   [[nodiscard]] std::optional<lock_name> first_time(const lock_name& name);
 
-  /// Looks, and reports a lock as the event *foreign_lock*. After a denial by the ACL first_time() returns no name again.
+  /// Looks, and reports a lock as the event *foreign_lock*. After a denial by the ACL, first_time()
+  /// returns no more names.
   void look_and_tell(const lock_name& name);
 
   /// `limit`: for each of at most two round trips.

@@ -170,7 +170,7 @@ server_facts read_facts(const info_text& info) {
   f.uptime = seconds_in(info.number("uptime_in_seconds"));
   f.role = role_in(info.text("role"));
   f.connected_replicas = info.number("connected_slaves");
-  if (f.connected_replicas) {  // the next line is there only while min-replicas is on
+  if (f.connected_replicas) {  // INFO has the next field only while min-replicas is on
     f.min_replicas_on = info.number("min_slaves_good_slaves").has_value();
   }
   f.master_replid2 = id_in(info.text("master_replid2"));

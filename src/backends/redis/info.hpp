@@ -72,7 +72,8 @@ struct server_facts {
 
   server_role role = server_role::untold;
   std::optional<std::uint64_t> connected_replicas{};
-  /// Does the server refuse writes when too few replicas follow? How many must, only CONFIG GET tells.
+  /// Whether the server refuses writes when too few replicas follow. Only CONFIG GET shows the
+  /// number.
   std::optional<bool> min_replicas_on{};
   std::string
       master_replid2;  ///< 40 hex digits, nothing else: it becomes part of a script; zeros unless it was a replica once, or followed one

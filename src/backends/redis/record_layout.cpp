@@ -35,8 +35,8 @@ void record_backend::check_layout(instant give_up, callback<void(finding)> reply
   check_layout(c);
 }
 
-/// One step: checks the next name, or scans for more. One command at a time, so a denial by the ACL costs one entry in
-/// its log, not a hundred.
+/// One step: checks the next name, or scans for more. One command at a time, so a denial by the ACL
+/// costs one entry in its log, not a hundred.
 void record_backend::check_layout(const std::shared_ptr<layout_check>& c) {
   const bool enough = c->seen.denied || c->seen.names == most_names || env_->now() >= c->give_up;
   if (enough || (c->unchecked.empty() && c->scanned)) {

@@ -25,7 +25,7 @@ namespace cremone::redis {
 /// "<owner> <seq> <ttl> <mode> <token>\n<who>".
 [[nodiscard]] std::optional<hold_record> parse_hold(std::string_view text);
 
-/// A whole lock, but for those who wait. `now`: the server's time in the same reply.
+/// A whole lock without its waiters. `now`: the server's time in the same reply.
 [[nodiscard]] std::optional<lock_record> parse_lock(std::string_view name, std::string_view record,
                                                     std::string_view now);
 

@@ -30,7 +30,8 @@ class roster {
   /// By what other name the node of this number is listed, if it is.
   [[nodiscard]] std::optional<std::string> twin_of(std::size_t number);
 
-  /// True for the first node that reports a finding about this lock. foreign_locks::most_names per node bounds the set.
+  /// True for the first node that reports a finding about this lock. foreign_locks::most_names per
+  /// node bounds the set.
   [[nodiscard]] bool tells_first(const std::string& lock) {
     const std::lock_guard guard(mutex_);
     return told_.insert(lock).second;

@@ -66,8 +66,8 @@ class session : public std::enable_shared_from_this<session> {
   /// Between two doubts: a server that answers nothing gives reason for hundreds a second.
   static constexpr std::chrono::milliseconds doubt_pause{1000};
 
-  /// The least time from one attempt to connect to the next after hurry(): a lease that is about to run
-  /// out retries every few milliseconds.
+  /// The least time from one attempt to connect to the next after hurry(): a lease that is about to
+  /// run out retries every few milliseconds.
   static constexpr std::chrono::milliseconds hurried_pause{100};
 
   session(std::shared_ptr<env> e, std::shared_ptr<transport> net, node_settings to,

@@ -111,19 +111,20 @@ class database {
   // A full disk must not end leases, so a renewal must need no new disk block.
   // - Every page of the database has a block in the file. So the log can always be copied back, and
   //   written from its start again.
-  // - The log has blocks for a renewal of all locks of a client: each acquisition wrote at least one
-  //   page to the log, a renewal writes at most one per lock, and the log is not cut below 4 MB.
+  // - The log has blocks for a renewal of all locks of a client: each acquisition wrote at least
+  //   one page to the log, a renewal writes at most one per lock, and the log is not cut
+  //   below 4 MB.
   // A file system that allocates a block for each write (Btrfs, ZFS) defeats this.
 
   /// Forbids the database to grow except by make_room(). Call once, when the tables are there.
   void limit_growth();
 
-  /// Gives each page a block in the file, once. Call before a lock is granted, outside a transaction.
-  /// Throws `disk_full`.
+  /// Gives each page a block in the file, once. Call before a lock is granted, outside a
+  /// transaction. Throws `disk_full`.
   void reserve_blocks();
 
-  /// The remedy for `disk_full`. Call outside a transaction. Either gives the database more pages, or
-  /// starts the log from its beginning. True: try again.
+  /// The remedy for `disk_full`. Call outside a transaction. Either gives the database more pages,
+  /// or starts the log from its beginning. True: try again.
   [[nodiscard]] bool make_room();
 
   /// To be called when the tables are there: from now on moved() knows all files.

@@ -11,8 +11,8 @@ namespace cremone::sqlite {
 
 namespace {
 
-/// The database grows by this many pages at a time, some 200 locks: growing costs a commit. From 16 pages
-/// on SQLite would make a temporary file for the commit.
+/// The database grows by this many pages at a time, some 200 locks: growing costs a commit. From 16
+/// pages on SQLite would make a temporary file for the commit.
 constexpr std::int64_t growth = 12;
 
 /// An insertion needs a new page for each level of a tree, and for its index. With fewer free pages
@@ -29,7 +29,7 @@ sqlite3_file* file_of(sqlite3* connection) noexcept {
 
 void database::limit_growth() {
   page_size_ = number("PRAGMA page_size");
-  execute("PRAGMA max_page_count=1");  // SQLite raises this to the present number
+  execute("PRAGMA max_page_count=1");  // SQLite raises this to the current number
 }
 
 bool database::file_has(std::int64_t pages) const noexcept {
@@ -47,9 +47,10 @@ void database::reserve_blocks() {
   reserved_ = true;
 }
 
-/// Allocates blocks behind the last page. Only inside a write transaction: no page is added meanwhile,
-/// and a checkpoint of another process writes only up to the last page. Zeros are written, because not
-/// every file system has fallocate(), and the C library's substitute races with other processes.
+/// Allocates blocks behind the last page. Only inside a write transaction: no page is added
+/// meanwhile, and a checkpoint of another process writes only up to the last page. Zeros are
+/// written, because not every file system has fallocate(), and the C library's substitute races
+/// with other processes.
 void database::allocate(std::int64_t from_page, std::int64_t to_page) {
   sqlite3_file* file = file_of(connection_);
   const std::string zeros(static_cast<std::size_t>(page_size_), '\0');
@@ -98,7 +99,8 @@ bool database::make_room() {
   return grown || copy_log(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK;
 }
 
-/// The result code of a checkpoint of this kind. SQLITE_BUSY: another process is in the way for long.
+/// The result code of a checkpoint of this kind. SQLITE_BUSY: another process has blocked it for
+/// too long.
 int database::copy_log(int kind) noexcept {
   for (int tries = 0;; ++tries) {
     const int code = sqlite3_wal_checkpoint_v2(connection_, "main", kind, nullptr, nullptr) & 0xFF;

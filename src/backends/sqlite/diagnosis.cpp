@@ -28,7 +28,7 @@ constexpr std::uint64_t no_room = mib;
 /// File systems of some kinds keep whole seconds.
 constexpr std::chrono::seconds future_by_accident{2};
 
-/// Tokens run at most 10 s ahead of the clock. A corrected clock accounts for the rest.
+/// Tokens run at most 10 s ahead of the clock. The rest allows for a small correction of the clock.
 constexpr std::chrono::seconds tokens_may_lead{60};
 
 struct judgement {
@@ -68,9 +68,10 @@ judgement judge_location(const file_evidence& seen) {
   if (!seen.default_file) {
     return {verdict::good, printable(seen.path), "every process that names this file shares its locks"};
   }
-  return {verdict::good, printable(seen.path),
-          "the default file of this user. Root and every other user have their own, so they do not share "
-          "these locks; to share locks, name a file with --url, or set CREMONE_STATE_DIR"};
+  return {
+      verdict::good, printable(seen.path),
+      "the default file of this user. Root and every other user have their own, so they do not share "
+      "these locks. To share locks, name a file with --url; CREMONE_STATE_DIR only moves the default file"};
 }
 
 judgement judge_file_system(const file_evidence& seen) {

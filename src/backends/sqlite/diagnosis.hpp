@@ -40,11 +40,11 @@ struct file_evidence {
   std::int64_t synchronous = 0;  ///< SQLite's number: 0 off, 1 normal, 2 full, 3 extra
   std::int64_t format = 0;       ///< of our tables
   std::string integrity;         ///< "ok", or what is wrong
-  std::int64_t highest = 0;      ///< token that was ever granted; 0: none
+  std::int64_t highest = 0;      ///< the highest token ever granted; 0: none
 };
 
-/// One finding per subject, always in this order: location, file system, permissions, room, size, journal,
-/// integrity, format, clock, tokens.
+/// One finding per subject, always in this order: location, file system, permissions, room, size,
+/// journal, integrity, format, clock, tokens.
 [[nodiscard]] std::vector<finding> diagnose(const file_evidence& seen);
 
 /// "ext4", "NFS", "0x1234".

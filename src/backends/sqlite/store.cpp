@@ -155,12 +155,12 @@ std::optional<store::row> store::look(const lock_name& name, bytes owner) {
   return r;
 }
 
-/// The holder, which must be there.
+/// The holder, which must exist, with `renewed_ago`.
 hold_record store::holder_at(const row& lock, const store_time& time) {
   hold_record shown = *lock.holder;
   if (lock.freed >= 0) {  // a program that is not ours may have written anything
     std::chrono::nanoseconds ago(ticks(time.now) - lock.freed);
-    if (ago >= -turn_may_take) {  // it renewed after we had read the clock, while we waited for the file
+    if (ago >= -turn_may_take) {  // renewed after we read the clock, while we waited for the file
       ago = std::max(ago, std::chrono::nanoseconds(0));
     }
     shown.renewed_ago = std::chrono::floor<std::chrono::milliseconds>(ago);

@@ -83,8 +83,8 @@ class store {
   /// Forgets some locks that have been idle for a while. Seldom, so that names used once do not pile up.
   void sweep(const store_time& time);
 
-  /// The remedy for a `failure` with `disk_full`, which also says that the database must grow. True: try
-  /// again. See with_room().
+  /// The remedy for a `failure` with `disk_full`, which also says that the database must grow.
+  /// True: try again. See with_room().
   [[nodiscard]] bool make_room();
 
   /// Somebody deleted or replaced the file.
@@ -96,7 +96,7 @@ class store {
     std::int64_t synchronous = 0;
     std::int64_t format = 0;
     std::string integrity;
-    std::int64_t highest = 0;  ///< token that was ever granted
+    std::int64_t highest = 0;  ///< the highest token ever granted
   };
   [[nodiscard]] settings_in_file read_settings();
 
@@ -134,12 +134,13 @@ class store {
   std::string identity_;
 };
 
-/// Calls `step`, which calls a function of the store that writes. On a full disk, or when the database must
-/// grow, calls it again as long as the store can make room.
+/// Calls `step`, which calls a function of the store that writes. On a full disk, or when the
+/// database must grow, calls it again as long as the store can make room.
 template <class Step>
 auto with_room(store& locks, Step step) {
-  // Between make_room() and the next try other processes may fill the log again. With eight processes that
-  // write without a pause three tries were too few now and then; a try in vain costs microseconds.
+  // Between make_room() and the next try other processes may fill the log again. With eight
+  // processes that write without a pause three tries were too few now and then; a try in vain costs
+  // microseconds.
   constexpr int most_tries = 16;
   for (int tries = 1;; ++tries) {
     try {

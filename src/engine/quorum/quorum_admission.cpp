@@ -78,9 +78,9 @@ void quorum::readmit(std::size_t node, const hold_version& version, callback<voi
     if (order.by_clock && others.sure + others.silent >= needed && self->waits_for_silent(node, version)) {
       return reply(refused{
           error(errc::quarantined,
-                "too few servers answer which tokens were given. Those that do not answer are waited for as "
-                "long as any lease lasts; then the clock takes their place, or with `cremone quarantine "
-                "--end`")});
+                "too few servers report which tokens were granted. The silent servers are waited for as long "
+                "as any lease lasts; after that, or by `cremone quarantine --end`, the clock takes their "
+                "place")});
     }
     (*self->nodes_)[node]->admit(order, std::move(reply));
   });
