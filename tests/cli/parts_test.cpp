@@ -256,14 +256,15 @@ TEST(RecordJson, HasEveryKeyAndNullForWhatIsNotKnown) {
   EXPECT_EQ(
       holder(held_lock()).substr(holder(held_lock()).find("\"since\"")),
       R"("since":"2026-11-16T11:56:55Z","token":7,"ttl_ms":30000,"mode":"exclusive","liveness":"alive",)"
-      R"("expires_in_ms":null,"foreign":null})");
+      R"("expires_in_ms":null,"renewed_ago_ms":null,"looks_abandoned":false,"foreign":null})");
   EXPECT_EQ(
       holder(half_known_lock()),
       R"({"host":"db1","pid":4711,"user":null,"label":"report","since":null,"token":null,"ttl_ms":null,)"
-      R"("mode":"exclusive","liveness":"untold","expires_in_ms":12300,"foreign":null})");
-  EXPECT_EQ(holder(foreign_lock()),
-            R"({"host":null,"pid":null,"user":null,"label":null,"since":null,"token":null,"ttl_ms":null,)"
-            R"("mode":"exclusive","liveness":"untold","expires_in_ms":500,"foreign":"f3a9"})");
+      R"("mode":"exclusive","liveness":"untold","expires_in_ms":12300,"renewed_ago_ms":null,"looks_abandoned":false,"foreign":null})");
+  EXPECT_EQ(
+      holder(foreign_lock()),
+      R"({"host":null,"pid":null,"user":null,"label":null,"since":null,"token":null,"ttl_ms":null,)"
+      R"("mode":"exclusive","liveness":"untold","expires_in_ms":500,"renewed_ago_ms":null,"looks_abandoned":false,"foreign":"f3a9"})");
   EXPECT_TRUE(parsed(foreign_lock())["last_token"].is_null());
   EXPECT_EQ(parsed(foreign_lock())["store"], "redis://a");
 }
