@@ -176,7 +176,8 @@ bool all_wait_for_a_quarantine(const std::vector<finding>& all) {
 
 std::string time_left(const quarantine_state& q) {
   if (q.until_ordered) {
-    return "until an operator ends it";
+    return "it does not end by itself; `cremone quarantine --end` ends it, when no lock from before is held "
+           "any more";
   }
   return q.left ? shown(*q.left) + " left"
                 : "how long still is not known: nobody on this machine has watched it yet";
@@ -284,11 +285,13 @@ std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>
   std::vector<std::string> sentences;
   for (const reason& r : reasons) {
     const bool one = r.of.size() == 1;
-    sentences.push_back(listed(r.of) +
-                        (one ? " gives out no lock, since it" : " give out no lock, since they") +
-                        " may have forgotten who holds what (" + r.last->why + ")" +
-                        (r.last->left ? (one ? "; it does in " : "; the last does in ") + shown(*r.last->left)
-                                      : std::string()));
+    sentences.push_back(
+        listed(r.of) + (one ? " gives out no lock, since it" : " give out no lock, since they") +
+        " may have forgotten who holds what (" + r.last->why + ")" +
+        (r.last->until_ordered ? "; `cremone quarantine --end` ends that, when no lock from "
+                                 "before is held any more"
+         : r.last->left        ? (one ? "; it does in " : "; the last does in ") + shown(*r.last->left)
+                               : std::string()));
   }
   return sentences;
 }

@@ -169,7 +169,7 @@ bool parser::take_name_behind_dashes(const arguments& given) {
 
 /// What to do about an option that does not exist.
 std::string parser::advice_on(const std::string& wrong) const {
-  const std::string meant = meant_option(*app_, wrong);
+  std::string meant = meant_option(*app_, wrong);
   if (!meant.empty() || !wants_name_ || was_given("name")) {
     return meant;
   }
@@ -219,12 +219,12 @@ result<client> parser::open_store() const {
         "memory:// holds within one process; a command needs a store between processes, as sqlite:// is");
   }
   open_options options;
-  options.on_event = [verbose = verbose_](const store_event& e) {
-    // Reported without --verbose too: a lock that does not exclude another program, and a try that
+  options.on_event = [verbose = verbose_, quiet = quiet_](const store_event& e) {
+    // Reported without --verbose too, unless --quiet is given: a lock that does not exclude another program, and a try that
     // takes longer than expected.
     const bool no_exclusion = e.what == event_kind::foreign_lock;
     const bool observing = e.what == event_kind::observing;
-    if (!verbose && !no_exclusion && !observing) {
+    if (quiet || (!verbose && !no_exclusion && !observing)) {
       return;
     }
     if (is_terminal(STDERR_FILENO)) {

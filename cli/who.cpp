@@ -51,7 +51,7 @@ outcome who_command(const arguments& given) {
   if (const auto printed = print(p.quiet() ? "" : out); !printed) {
     return {.status = report(printed.error())};
   }
-  if (!lock->foreign_lock.empty()) {
+  if (!lock->foreign_lock.empty() && !p.quiet()) {
     complain("warning: " + lock->foreign_lock);
   }
   if (!lock->may_hold.empty()) {

@@ -74,7 +74,7 @@ struct rejection {
   bool spent = false;
   /// As in a grant.
   bool some_quarantined = false;
-  /// *quarantined*: it does not end by itself; only end_quarantine() ends it.
+  /// *quarantined*: it does not end by itself. A person calls end_quarantine(), or removes the cause that `why` gives.
   bool until_ordered = false;
 
   static constexpr std::size_t max_reported_holders = 16;

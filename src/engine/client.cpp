@@ -68,8 +68,9 @@ void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_st
     if (state->left) {
       f.value = shown_length(*state->left) + " left";
     } else if (state->until_ordered) {
-      f.value = "until an operator ends it";
-      f.reason = "no lock is granted until `cremone quarantine --end`: " + printable(state->why);
+      f.value = "does not end by itself";
+      f.reason = "no lock is granted: " + printable(state->why) +
+                 "; or order `cremone quarantine --end`, when no lock from before is held any more";
     }
     ++state;
   }

@@ -178,8 +178,7 @@ result<redis::reply> redis_line::ask(std::span<const std::string_view> words, ef
   }
   auto said = next_reply();
   if (!said) {
-    std::string_view why = said.error().detail();
-    why.remove_prefix(name_.size() + 2);  // as failed() made it
+    const std::string why = said.error().detail().substr(name_.size() + 2);  // failed() put the name first
     return without_reply(name_, why, what);
   }
   return said;

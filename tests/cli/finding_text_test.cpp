@@ -215,8 +215,10 @@ TEST(Quarantine, IsWhyThereIsNoLockWhenTooFewGiveThemOut) {
 TEST(Quarantine, ThatOnlyAPersonEndsHasNoTimeLeft) {
   quarantine_state strict = unwatched;
   strict.until_ordered = true;
-  EXPECT_EQ(quarantine_sentences({strict}, "redlock://", {}),
-            "c:3: in quarantine, until an operator ends it. Why: it was emptied\n");
+  EXPECT_EQ(
+      quarantine_sentences({strict}, "redlock://", {}),
+      "c:3: in quarantine, it does not end by itself; `cremone quarantine --end` ends it, when no lock from "
+      "before is held any more. Why: it was emptied\n");
 }
 
 TEST(Quarantine, OfAStoreWithoutOneIsASentence) {

@@ -58,6 +58,8 @@ TEST_F(RedisRecordTool, EachCommandWarnsOfAnotherProgramsLock) {
   const auto warning = AllOf(HasSubstr("cremone: warning: " + server_.node() + ": the key 'x'"),
                              HasSubstr("use layout=classic"));
   EXPECT_THAT(free.err, warning);
+  EXPECT_EQ(cremone({"who", "-q", "x"}).err, "");
+  EXPECT_EQ(cremone({"run", "-q", "x", "--", "true"}).err, "");
   holding first(dir, here(), "x");
   ASSERT_TRUE(first.held());
   EXPECT_TRUE(wait_for([&] { return first.cremone().err().find("layout=classic") != std::string::npos; }))

@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -105,7 +107,8 @@ TEST_F(Sim, ASwarmThatKeepsItsPromisesEndsWithZero) {
   EXPECT_THAT(end.out,
               AllOf(StartsWith("schedules"), HasSubstr("\nNo unexpected violation in 20 schedules.\n"),
                     Not(HasSubstr("\x1b"))));
-  EXPECT_EQ(end.err, "") << "no terminal, no progress";
+  // Without a terminal there is no progress. The estimate comes where 20 schedules take seconds.
+  EXPECT_THAT(end.err, AnyOf("", MatchesRegex("cremone: 20 schedules take about [^\n]+\n")));
 }
 
 TEST_F(Sim, EveryLayoutHasSchedules) {

@@ -120,14 +120,16 @@ TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
   EXPECT_THAT(refused.error().message(),
               ::testing::ContainsRegex("its clock shows 20.*Z, this machine's 20.*Z: "
                                        "36[0-9][0-9] s apart, which is more than 60 s"));
-  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("only `cremone quarantine --end` ends it"));
+  EXPECT_THAT(refused.error().message(),
+              ::testing::HasSubstr("until the clocks agree and every lease from before is over; "
+                                   "`cremone quarantine --end` ends it"));
 
   const auto state = by.quarantine().value();
   ASSERT_EQ(state.size(), 1U);
   EXPECT_TRUE(state[0].until_ordered);
   EXPECT_THAT(state[0].why, ::testing::HasSubstr(" s apart, which is more than 60 s"));
   const finding found = quarantine_finding(by);
-  EXPECT_EQ(found.value, "until an operator ends it");
+  EXPECT_EQ(found.value, "does not end by itself");
   EXPECT_THAT(found.reason, ::testing::HasSubstr(" s apart, which is more than 60 s"));
 
   open_up();

@@ -389,6 +389,12 @@ TEST_F(Renewal, LastRenewalOfMovedFromLeaseIsNotHeld) {
   EXPECT_EQ(held.last_renewal().error(), errc::not_held);  // NOLINT(bugprone-use-after-move)
 }
 
+TEST_F(Renewal, LastRenewalOfReleasedLeaseIsNotHeld) {
+  auto held = take("ledger", ten_seconds);
+  EXPECT_TRUE(held.release());
+  EXPECT_EQ(held.last_renewal().error(), errc::not_held);
+}
+
 TEST_F(Renewal, LeaseWithFifteenRenewalsPerTtlSendsThem) {
   const auto held = take("ledger", {.ttl = 30s, .renewals_per_ttl = 15});
   env_->advance(30s);

@@ -59,9 +59,10 @@ rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_
   rejection no;
   const auto clocks = kept_by_clocks(theirs);
   no.until_ordered = clocks && node_->settings().voters == 1;
-  no.why = error(errc::quarantined, node_->server() + " may have forgotten who holds what: " + why_of(mark) +
-                                        (clocks ? "; " + *clocks : std::string()) +
-                                        ". No lock is given out there until every lease from before is over");
+  no.why = error(errc::quarantined,
+                 node_->server() + " may have forgotten who holds what: " + why_of(mark) +
+                     (clocks ? "; " + *clocks : std::string()) + ". No lock is given out there until " +
+                     (no.until_ordered ? "the clocks agree and " : "") + "every lease from before is over");
   hold_record stands_for_it;
   stands_for_it.version = {life_of(mark.text), 0};
   stands_for_it.ttl = quarantine_length(node_->settings().max_ttl);

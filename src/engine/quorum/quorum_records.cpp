@@ -112,6 +112,17 @@ class quorum::looking {
   callback<void(result<answers>)> then_;
 };
 
+namespace {
+
+/// Of several servers that report one, the first is enough.
+std::string first_foreign_lock(const std::vector<lock_record>& seen) {
+  const auto reports = std::find_if(seen.begin(), seen.end(),
+                                    [](const lock_record& one) { return !one.foreign_lock.empty(); });
+  return reports == seen.end() ? std::string() : reports->foreign_lock;
+}
+
+}  // namespace
+
 void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> reply) {
   if (alone()) {
     return nodes_->front()->inspect(name, std::move(reply));
@@ -139,9 +150,7 @@ void quorum::inspect(const lock_name& name, callback<void(result<lock_record>)> 
         }
         lock_record lock = agreed(name, seen, said->size(), untold);
         lock.votes = std::move(votes);
-        for (lock_record& one : seen) {  // of several servers that tell the same, one is enough
-          lock.foreign_lock = lock.foreign_lock.empty() ? std::move(one.foreign_lock) : lock.foreign_lock;
-        }
+        lock.foreign_lock = first_foreign_lock(seen);
         reply(std::move(lock));
       });
   for (std::size_t node = 0; node < nodes_->size(); ++node) {
