@@ -212,7 +212,7 @@ TEST(Quarantine, IsWhyThereIsNoLockWhenTooFewGiveThemOut) {
                           StartsWith("c:3 gives out no lock")));
 }
 
-TEST(Quarantine, ThatOnlyAPersonEndsHasNoTimeLeft) {
+TEST(Quarantine, ThatDoesNotEndByItselfHasNoTimeLeft) {
   quarantine_state strict = unwatched;
   strict.until_ordered = true;
   EXPECT_EQ(

@@ -389,10 +389,12 @@ TEST_F(Renewal, LastRenewalOfMovedFromLeaseIsNotHeld) {
   EXPECT_EQ(held.last_renewal().error(), errc::not_held);  // NOLINT(bugprone-use-after-move)
 }
 
-TEST_F(Renewal, LastRenewalOfReleasedLeaseIsNotHeld) {
+TEST_F(Renewal, LastRenewalOfReleasedHandleIsNotHeld) {
   auto held = take("ledger", ten_seconds);
+  const lease other = held.reenter().value();
   EXPECT_TRUE(held.release());
   EXPECT_EQ(held.last_renewal().error(), errc::not_held);
+  EXPECT_TRUE(other.last_renewal());
 }
 
 TEST_F(Renewal, LeaseWithFifteenRenewalsPerTtlSendsThem) {
