@@ -110,6 +110,32 @@ TEST_F(RedisRecordClock, ClockSetBackBetweenLossesKeepsTokensRising) {
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
 }
 
+/// Found by simulation: somebody who had seen the hold silent before the loss could have evicted the
+/// same request's second grant at once.
+TEST_F(RedisRecordClock, RepeatedTokenOfTheSameOwnerHasAnotherVersion) {
+  const auto ahead =
+      std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch() + 1h);
+  const auto lose_memory_at = [&](std::chrono::microseconds clock) {
+    server_.freeze_clock(clock);
+    (void)server_.ask({"FLUSHALL"});
+    open_up();  // the floor is this clock plus 10 s, and tokens are counted from there
+  };
+  const auto version = [&] { return here_.inspect("lock")->holders.at(0).version; };
+  lose_memory_at(ahead + 2us);
+  const grant first = granted(tried(holder_));
+  const hold_version seen = version();
+
+  lose_memory_at(ahead);
+  for (int i = 0; i < 2; ++i) {
+    const owner_id other = fresh_owner();
+    (void)granted(tried(other));
+    ASSERT_EQ(shown(here_.release("lock", other)), "done");
+  }
+  ASSERT_EQ(granted(tried(holder_)).token, first.token);
+  EXPECT_EQ(version().life, seen.life);
+  EXPECT_NE(version().seq, seen.seq);
+}
+
 TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
   const grant before = granted(tried(holder_));
   server_.set_clock(-1h);

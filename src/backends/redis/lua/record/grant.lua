@@ -87,7 +87,9 @@ local function give(ticket)
   else
     lock.c = text(number_above(last, tonumber(ARGV[5]), true))
   end
-  lock.hold = owner .. ' ' .. lock.c .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[6]
+  -- After a loss of memory numbers are counted up from the floor, and may come again. The microseconds make another version.
+  local seq = text(tonumber(lock.c) + now % 1000000)
+  lock.hold = owner .. ' ' .. seq .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[6]
   lock.free_since = now_text
   redis.call('MSET', KEYS[2], lock.c, KEYS[3], packed(lock))
   return {1, now_text, lock.c, text(ticket)}
