@@ -176,8 +176,7 @@ bool all_wait_for_a_quarantine(const std::vector<finding>& all) {
 
 std::string time_left(const quarantine_state& q) {
   if (q.until_ordered) {
-    return "it does not end by itself; `cremone quarantine --end` ends it, when no lock from before is held "
-           "any more";
+    return "it does not end by itself; once no lock from before is held, run `cremone quarantine --end`";
   }
   return q.left ? shown(*q.left) + " left"
                 : "how long still is not known: nobody on this machine has watched it yet";
@@ -288,8 +287,7 @@ std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>
     sentences.push_back(
         listed(r.of) + (one ? " gives out no lock, since it" : " give out no lock, since they") +
         " may have forgotten who holds what (" + r.last->why + ")" +
-        (r.last->until_ordered ? "; `cremone quarantine --end` ends that, when no lock from "
-                                 "before is held any more"
+        (r.last->until_ordered ? "; once no lock from before is held, run `cremone quarantine --end`"
          : r.last->left        ? (one ? "; it does in " : "; the last does in ") + shown(*r.last->left)
                                : std::string()));
   }

@@ -45,7 +45,7 @@ result<void> no_reordering(std::string_view what, std::string_view text) {
   }
   return bad("the " + std::string(what) + " has a bidirectional control character (" + found->code +
              ") at position " + std::to_string(found->at) +
-             ", which makes it look like another one; remove that character");
+             ", which changes the order in which a terminal shows it; remove that character");
 }
 
 }  // namespace

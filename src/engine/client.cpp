@@ -70,7 +70,7 @@ void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_st
     } else if (state->until_ordered) {
       f.value = "does not end by itself";
       f.reason = "no lock is granted: " + printable(state->why) +
-                 "; or order `cremone quarantine --end`, when no lock from before is held any more";
+                 ". To end it now, once no lock from before is held: `cremone quarantine --end`";
     }
     ++state;
   }

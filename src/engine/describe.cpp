@@ -49,7 +49,7 @@ std::string how_silent(const hold_record& holder, std::optional<std::chrono::nan
 std::string quarantine_words(const rejection& no, std::optional<std::chrono::nanoseconds> seen) {
   std::string text = no.why.detail();
   if (no.until_ordered) {
-    return text + "; `cremone quarantine --end` ends it, when no lock from before is held any more";
+    return text + "; once no lock from before is held, run `cremone quarantine --end`";
   }
   if (!no.holders.empty()) {
     const auto left =

@@ -35,11 +35,12 @@ class redis_marks final : public mark_store {
   redis_commands commands_;
 };
 
-/// What a server said to an AUTH, if that can be shown: a server that knows no AUTH repeats the
+/// What a server replied to AUTH, if that can be shown: a server that does not know AUTH repeats the
 /// password.
 std::string shown_refusal(const std::string& said, const std::string& password) {
   const bool repeats = said.starts_with("ERR unknown command") || said.find(password) != std::string::npos;
-  return repeats ? "it refused the AUTH in words that may repeat the password" : "it says: " + one_line(said);
+  return repeats ? "it refused AUTH; its message may repeat the password and is not shown"
+                 : "it says: " + one_line(said);
 }
 
 /// One command that is answered with OK or an error.

@@ -212,13 +212,12 @@ TEST(Quarantine, IsWhyThereIsNoLockWhenTooFewGiveThemOut) {
                           StartsWith("c:3 gives out no lock")));
 }
 
-TEST(Quarantine, ThatDoesNotEndByItselfHasNoTimeLeft) {
+TEST(Quarantine, WithoutAnEndOfItsOwnShowsNoTimeLeft) {
   quarantine_state strict = unwatched;
   strict.until_ordered = true;
-  EXPECT_EQ(
-      quarantine_sentences({strict}, "redlock://", {}),
-      "c:3: in quarantine, it does not end by itself; `cremone quarantine --end` ends it, when no lock from "
-      "before is held any more. Why: it was emptied\n");
+  EXPECT_EQ(quarantine_sentences({strict}, "redlock://", {}),
+            "c:3: in quarantine, it does not end by itself; once no lock from before is held, run `cremone "
+            "quarantine --end`. Why: it was emptied\n");
 }
 
 TEST(Quarantine, OfAStoreWithoutOneIsASentence) {

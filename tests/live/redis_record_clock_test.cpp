@@ -148,7 +148,7 @@ TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
                                        "36[0-9][0-9] s apart, which is more than 60 s"));
   EXPECT_THAT(refused.error().message(),
               ::testing::HasSubstr("until the clocks agree and every lease from before is over; "
-                                   "`cremone quarantine --end` ends it"));
+                                   "once no lock from before is held, run `cremone quarantine --end`"));
 
   const auto state = by.quarantine().value();
   ASSERT_EQ(state.size(), 1U);

@@ -103,7 +103,7 @@ TEST(DescribeFailure, CountsOneWithManyVotesOnce) {
   EXPECT_EQ(told(error(errc::busy), no, 0s), "lock 'nightly' at memory:// is held by " + describe_owner(bob));
 }
 
-TEST(DescribeFailure, OfAQuarantineSaysWhenItEndsOrWhatEndsIt) {
+TEST(DescribeFailure, QuarantineErrorSaysWhenOrHowItEnds) {
   rejection no = held_by(1);
   no.why = error(errc::quarantined, "a:1 may have forgotten");
   EXPECT_EQ(told(error(errc::quarantined), no, 0s),
@@ -111,8 +111,8 @@ TEST(DescribeFailure, OfAQuarantineSaysWhenItEndsOrWhatEndsIt) {
             "quarantine` shows it, and can end it");
   no.until_ordered = true;
   EXPECT_EQ(told(error(errc::quarantined), no, 0s),
-            "lock 'nightly' at memory:// is not given out: a:1 may have forgotten; `cremone quarantine "
-            "--end` ends it, when no lock from before is held any more");
+            "lock 'nightly' at memory:// is not given out: a:1 may have forgotten; once no lock from before "
+            "is held, run `cremone quarantine --end`");
 }
 
 TEST(DescribeFailure, SaysHowLongAHolderHasBeenSilentAndWhatWaitingWouldDo) {

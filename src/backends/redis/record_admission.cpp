@@ -49,7 +49,7 @@ error record_backend::other_settings(std::string_view theirs) const {
 std::optional<std::string> record_backend::kept_by_clocks(std::optional<wall_time> theirs) const {
   auto why = theirs ? clocks_too_far_apart(*theirs, env_->wall_now()) : std::nullopt;
   if (why && node_->settings().voters > 1) {
-    *why += ", or end the quarantine by hand if too few other servers remember the last token";
+    *why += ", or run `cremone quarantine --end` if too few other servers remember the last token";
   }
   return why;
 }

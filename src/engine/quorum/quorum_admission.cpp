@@ -79,8 +79,8 @@ void quorum::readmit(std::size_t node, const hold_version& version, callback<voi
       return reply(refused{
           error(errc::quarantined,
                 "too few servers report which tokens were granted. The silent servers are waited for as long "
-                "as any lease lasts; after that, or by `cremone quarantine --end`, the clock takes their "
-                "place")});
+                "as any lease lasts. After that, or after `cremone quarantine --end`, clocks decide which "
+                "token is the next")});
     }
     (*self->nodes_)[node]->admit(order, std::move(reply));
   });
