@@ -220,8 +220,8 @@ result<client> parser::open_store() const {
   }
   open_options options;
   options.on_event = [verbose = verbose_, quiet = quiet_](const store_event& e) {
-    // Reported without --verbose too, unless --quiet is given: a lock that does not exclude another program, and a try that
-    // takes longer than expected.
+    // Two kinds are printed without --verbose too, unless --quiet is given: a lock that does not
+    // exclude another program, and a try that takes longer than expected.
     const bool no_exclusion = e.what == event_kind::foreign_lock;
     const bool observing = e.what == event_kind::observing;
     if (quiet || (!verbose && !no_exclusion && !observing)) {

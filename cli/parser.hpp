@@ -85,9 +85,10 @@ class parser {
   /// Nothing when it was not given.
   [[nodiscard]] result<std::optional<std::chrono::milliseconds>> duration(const std::string& option) const;
 
-  /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose what happens to
-  /// it is told on standard error, a line each. Without it only two events are reported: a foreign
-  /// lock, because the requested lock does not exclude it, and a try that observes a hold.
+  /// Opens the store of --url, of CREMONE_URL, or the default one. With --verbose the store's
+  /// events are printed on standard error, one line each. Without --verbose only two kinds are
+  /// printed: a foreign lock, because the requested lock does not exclude it, and a try that
+  /// observes a hold.
   [[nodiscard]] result<client> open_store() const;
 
  private:

@@ -24,15 +24,15 @@ struct waited {
 
 /// What is printed while we wait.
 struct wait_talk {
-  bool verbose = false;  ///< who is in the way, also without a terminal
+  bool verbose = false;  ///< who holds the lock, also without a terminal
   bool quiet = false;    ///< nothing
 };
 
-/// Acquires. Meanwhile, on a terminal one line on standard error says who is in the way; it is gone
-/// when this returns. Elsewhere that line is printed once, if `talk.verbose` or if the store itself
-/// is in the way. Printing never prolongs the wait. A signal that would end us ends the wait: then
-/// no hold and no place in the queue is left. Throws std::system_error when the system has no
-/// thread left.
+/// Acquires the lock. Meanwhile, on a terminal, one line on standard error shows who holds the lock;
+/// the line is erased before acquire() returns. Elsewhere the line is printed once, if
+/// `talk.verbose` is set or if the store itself prevents the lock. Printing never prolongs the wait.
+/// A signal that would end this process ends the wait, and leaves no hold and no place in the queue.
+/// Throws std::system_error when the system has no thread left.
 [[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
                              signal_inbox& signals, wait_talk talk);
 

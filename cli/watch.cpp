@@ -30,13 +30,11 @@ constexpr std::chrono::milliseconds shortest_interval =
 
 constexpr command_text text = {
     "watch", "[OPTIONS]",
-    "Shows all locks, live, until it is ended by the key q, Ctrl-C or SIGTERM, which "
-    "counts as success. On a terminal the\n"
-    "list, redrawn in place. Else one line per change, with tabs between time, "
-    "event (held, released, waiting, left),\n"
-    "name, host, pid, user, token and label; with --json one object per line. "
-    "What is shorter than the interval can\n"
-    "come and go unseen. A store that does not answer for a while is waited for.",
+    "Shows all locks, live, until the key q, Ctrl-C or SIGTERM ends it, which counts as success.\n"
+    "On a terminal it redraws the list in place. Elsewhere it prints one line per change, with tabs\n"
+    "between time, event (held, released, waiting, left), name, host, pid, user, token and label;\n"
+    "with --json one object per line. A change that is shorter than the interval can go unseen.\n"
+    "While the store does not answer, it keeps trying.",
     "  cremone watch\n"
     "  cremone watch --interval 2s >> locks.log\n"
     "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};

@@ -28,7 +28,7 @@ constexpr command_text text = {"who", "[OPTIONS] NAME",
 outcome who_command(const arguments& given) {
   parser p(text);
   p.add_json();
-  p.add_quiet("print nothing; the exit code says whether it is held");
+  p.add_quiet("print nothing; the exit code says whether the lock is held");
   p.add_name();
   if (const auto over = p.parse(given)) {
     return {.status = *over};

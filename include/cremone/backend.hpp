@@ -74,7 +74,8 @@ struct rejection {
   bool spent = false;
   /// As in a grant.
   bool some_quarantined = false;
-  /// *quarantined*: it does not end by itself. A person calls end_quarantine(), or removes the cause that `why` gives.
+  /// *quarantined*: it does not end by itself. An operator calls end_quarantine(), or removes the
+  /// cause that `why` gives.
   bool until_ordered = false;
 
   static constexpr std::size_t max_reported_holders = 16;
@@ -131,8 +132,9 @@ struct release_request {
 struct admission {
   hold_version quarantine{};  ///< the one that was watched; that of nobody: whichever, by order of a person
   fence_token floor{};        ///< no token at or below it is given
-  /// True: nor any token at or below the later of the store's clock and ours, plus 10 s. If the two
-  /// clocks are too far apart and no operator orders the admission, the answer is *quarantined*.
+  /// True: no token is given at or below the later of the store's clock and ours, plus 10 s,
+  /// either. If the two clocks are too far apart and no operator orders the admission, the answer is
+  /// *quarantined*.
   bool by_clock = true;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client tells unasked about its store: things that no caller did wrong and that an operator
-// wants to know. The library reacts to most of them by itself. Two kinds need an operator, because
-// the library cannot cure the cause and locks may not exclude each other until an operator does:
-// *warning* and *foreign_lock*.
+// What a client reports about its store without being asked: events that no caller caused and that
+// an operator wants to know. The library reacts to most of them by itself. Two kinds need an
+// operator, because the library cannot cure the cause and locks may not exclude each other until an
+// operator does: *warning* and *foreign_lock*.
 #pragma once
 
 #include <cremone/callback.hpp>

@@ -33,8 +33,8 @@ using redis_field = std::pair<std::string, std::string>;
 /// The most words that one fenced command takes: keys of del(), fields and values of hset(). A script has no room for many more.
 inline constexpr std::size_t redis_most_words = 7000;
 
-/// The longest reply that redis_gate reads, in bytes. Only run() has replies whose size is the
-/// script's choice; all others are a few bytes long.
+/// The longest reply that redis_gate reads, in bytes. The script of run() chooses the size of its
+/// reply; all other replies are a few bytes long.
 inline constexpr std::size_t redis_largest_reply = std::size_t{8} << 20U;
 
 /// A fenced command as words, for clients other than hiredis: send evalsha(); if the answer is the error NOSCRIPT, send eval(), which
@@ -91,11 +91,11 @@ class redis_commands {
 /// not between MULTI and EXEC, where a command is only queued: DISCARD then, since EXEC would execute it.
 /// Threads: as the connection: one at a time.
 ///
-/// Limits: a reply ends at redis_largest_reply bytes. The time limits are the caller's, because the
-/// connection is: redisConnectWithTimeout() bounds the connect, and redisSetTimeout() bounds each
-/// read and each write. Without them a call waits for ever for a silent server. hiredis has no
-/// limit for a whole call: a server that sends a byte before each timeout holds up the caller for
-/// as long as it likes. Where that matters, call shutdown() on the connection's socket from another
+/// Limits: a reply has at most redis_largest_reply bytes. The caller sets the time limits, because
+/// the connection is the caller's: redisConnectWithTimeout() bounds the connect, and
+/// redisSetTimeout() bounds each read and each write. Without them a call waits for ever for a
+/// silent server. hiredis has no limit for a whole call: a server that sends a byte before each
+/// timeout holds up the caller for as long as it likes. Where that matters, call shutdown() on the connection's socket from another
 /// thread.
 ///
 /// | answer           | when                                                                     | what is written              |
@@ -107,8 +107,8 @@ class redis_commands {
 /// | storage_error    | OOM, READONLY, MISCONF, NOREPLICAS                                       | nothing, but see run()       |
 /// | busy             | LOADING, BUSY: try again                                                 | nothing                      |
 /// | unreachable      | no connection, or it is gone; not all was sent                           | nothing                      |
-/// | outcome_unknown  | sent, and no answer came, or one that is too long or no Redis reply.     | perhaps                      |
-/// |                  | The same with the same token may be repeated                             |                              |
+/// | outcome_unknown  | sent, and no answer came, or an answer that is too long or not Redis's.  | perhaps                      |
+/// |                  | The call may be repeated with the same token                             |                              |
 /// | protocol_error   | whatever else Redis said; a script's own error                           | nothing, but see run()       |
 ///
 /// After *unreachable* and *outcome_unknown* hiredis does not use this connection again: redisReconnect() it, or make another.

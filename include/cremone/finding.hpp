@@ -46,7 +46,8 @@ struct quarantine_state {
   /// Names this quarantine, and how long it lasts in all.
   hold_version version{};
   std::chrono::milliseconds length{};
-  /// It does not end by itself, however long it is watched. A person ends it, or removes the cause that `why` gives.
+  /// It does not end by itself, however long it is watched. An operator ends it, or removes the
+  /// cause that `why` gives.
   bool until_ordered = false;
 };
 

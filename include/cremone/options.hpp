@@ -16,7 +16,7 @@ namespace cremone {
 /// given no answer for 30 s.
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
-/// Do not wait at all. Such a try never overtakes those who wait. See `take_over_abandoned`.
+/// Do not wait at all. Such a try never overtakes a waiter. See `take_over_abandoned`.
 inline constexpr std::chrono::milliseconds no_wait{0};
 
 /// How to take a lock. Every member has a default: `{}` waits for as long as it takes.
