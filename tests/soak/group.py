@@ -144,7 +144,8 @@ class Group:
                 self.events.append(self._rejoin(server, seen))
 
     def _rejoin(self, server, seen):
-        """The client read its clock before it sent, and a stopped server let the request wait."""
+        """The client read its clock some time before the server executed the request, and a stopped
+        server let the request wait. So the lowest clock of that span counts."""
         waits = [s.begin for s in self.silences if s.server == server.index
                  and s.begin <= seen.at and s.end >= seen.at - ANSWER]
         read = min([seen.at, *waits]) - SAMPLING

@@ -36,7 +36,7 @@ using cremone::instant;
 using cremone::validity_clock;
 using std::chrono::milliseconds;
 
-/// How often a holder looks at its deadline. The judge sees a loss this much too early.
+/// How often a holder looks at its deadline. The judge may see a loss this much too early.
 constexpr milliseconds glance{5};
 
 volatile std::sig_atomic_t stopping = 0;
@@ -125,7 +125,7 @@ class holder {
     (void)lease.release();
   }
 
-  /// Mostly short, so that there are many; sometimes beyond the ttl, with renewals.
+  /// Most holds are short, so that there are many. Some last longer than the ttl, with renewals.
   milliseconds some_time(milliseconds ttl) {
     const std::uint64_t kind = up_to(9);
     if (kind == 0) {

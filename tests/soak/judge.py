@@ -127,7 +127,7 @@ class Memory:
                 forgot.discard(server)
             elif server in lost and server not in knows:
                 silent = self._silent(event.at) - {server}
-                # A majority had the token. At most, every server that forgot was in that majority.
+                # A majority had the token. In the worst case it included every server that forgot.
                 kept = self.majority - len(lost) - len(silent - lost)
                 if event.floor > token or kept > 0 or knows - silent:
                     knows.add(server)
@@ -219,7 +219,7 @@ def parse_log(client, text, cut):
             max(granted, min(end, last) if by_deadline else end),
             last - ttl if by_deadline else sent))
 
-    for line in text.split("\n")[:-1]:  # what is not ended by a newline was cut by a kill
+    for line in text.split("\n")[:-1]:  # a last line without its newline was cut by a kill
         kind, *words = line.split()
         if kind == "G":
             if open_hold:

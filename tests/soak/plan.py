@@ -99,7 +99,7 @@ class _Planner:
     def losses(self):
         q = self.setup.quarantine
         rest = (2, 8) if q < 10 else (10, 50)
-        share = 2 if self.setup.servers == 5 else 1  # five servers stand twice as much
+        share = 2 if self.setup.servers == 5 else 1  # five servers survive twice as many losses
         for at in self.every((q + rest[0]) / share, (q + rest[1]) / share):
             kind = self.random.choices(("flush", "empty", "restart"), (45, 35, 20))[0]
             kind = kind if self.faults else "flush"  # each run has a loss, however short it is
@@ -130,7 +130,8 @@ class _Planner:
             self.faults.append(Fault(at, "kill", victim, self.between(0.1, 1)))
 
     def settled(self):
-        """In order; steps as offsets; no fault for a target that is down or stopped. Losses win."""
+        """The faults in order, with steps as offsets. No target that is down or stopped gets a fault.
+        Of two faults that collide, the loss of memory stays."""
         steps = [f for f in self.faults if f.kind in ("step", "set")]
         busy = {}
         plan = []

@@ -151,7 +151,7 @@ class Server:
         return self._monitor.fileno()
 
     def read(self):
-        """What it reported, in order: Granting and Flushed. Mostly nothing."""
+        """What the server reported, in order: Granting and Flushed. Usually nothing."""
         try:
             data = self._monitor.recv(1 << 20)
         except BlockingIOError:
