@@ -21,10 +21,10 @@ using ::testing::Not;
 
 constexpr std::string_view pong = "+PONG\r\n";
 
-/// What the tool's whole work may take, and what a loaded machine adds.
+/// The tool's own time limit, plus what a loaded machine adds.
 constexpr auto in_time = 20s;
 
-/// `first` to the first command, and then `piece` again and again, up to 512 MiB.
+/// Answers the first command with `first`, and then with `piece` again and again, up to 512 MiB.
 raw_server::act flood(std::string first, std::string piece) {
   return [first = std::move(first), piece = std::move(piece)](int socket) {
     constexpr std::size_t enough = std::size_t{512} << 20U;
@@ -36,7 +36,7 @@ raw_server::act flood(std::string first, std::string piece) {
   };
 }
 
-/// Answers PING, and does the rest at the next command.
+/// Answers PING, and then runs `rest`.
 raw_server::act after_ping(raw_server::act rest) {
   return [rest = std::move(rest)](int socket) {
     if (!receive_some(socket).empty() && send_all(socket, pong)) {
@@ -62,7 +62,7 @@ class FenceHostile : public FenceTool {
     std::string said;
   };
 
-  /// All at once: most of them end by a time limit.
+  /// Runs all attacks at once, because most of them end by a time limit.
   void expect_ends(const std::vector<attack>& attacks) {
     std::vector<std::unique_ptr<raw_server>> servers;
     std::vector<std::unique_ptr<process>> tools;
@@ -95,7 +95,7 @@ TEST_F(FenceHostile, FloodEndsInBoundedMemory) {
   EXPECT_LT(children.ru_maxrss, 256 * 1024) << "KiB, of the largest child";
 }
 
-TEST_F(FenceHostile, SlowOrSilentServerEndsAtOneDeadline) {
+TEST_F(FenceHostile, SlowOrSilentServerFailsAtTheDeadline) {
   const std::string said = "within 10 s";
   expect_ends({{stay_silent, "show", 69, said},
                {trickle("+"), "show", 69, said},
@@ -105,7 +105,7 @@ TEST_F(FenceHostile, SlowOrSilentServerEndsAtOneDeadline) {
                {after_ping(trickle("$1000\r\n")), "show", 69, said}});
 }
 
-TEST_F(FenceHostile, AnotherKindOfServerIsNamedByItsAnswer) {
+TEST_F(FenceHostile, AnotherKindOfServerIsReportedWithItsAnswer) {
   const auto answers = [](std::string text) -> raw_server::act {
     return [text = std::move(text)](int socket) {
       static_cast<void>(!receive_some(socket).empty() && send_all(socket, text));
@@ -149,7 +149,7 @@ class FenceRedisTls : public FenceTool {
   redis_server server{{.tls = true}};
 };
 
-TEST_F(FenceRedisTls, WorksWithATrustedCertificate) {
+TEST_F(FenceRedisTls, TrustedCertificateIsAccepted) {
   const auto end = check(at(ca()));
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_EQ(fence({"show", "--url", at(ca() + "&server_name=localhost"), "prices"}).out, "41\n");
@@ -161,7 +161,7 @@ TEST_F(FenceRedisTls, WorksWithATrustedCertificate) {
   EXPECT_EQ(with.code, 0) << with.err;
 }
 
-TEST_F(FenceRedisTls, RefusesACertificateThatIsNotTrusted) {
+TEST_F(FenceRedisTls, UntrustedCertificateIsRefused) {
   for (const std::string& options : {std::string("db=0"), "ca=" + server.keys().pem(certificates::other_ca),
                                      ca() + "&server_name=other.test"}) {
     const auto end = check(at(options));

@@ -96,7 +96,7 @@ TEST_F(FenceMariadb, WaitsForAnothersTransactionAndNotForEver) {
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "42"}).code, 0);
 }
 
-/// It takes what it is sent, and answers nothing.
+/// A stopped server accepts requests and answers nothing.
 TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
   EXPECT_EQ(fence({"init", base.url()}).code, 0);
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "41"}).code, 0);
@@ -122,8 +122,8 @@ TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
   EXPECT_THAT(end.err, AllOf(HasSubstr("'shop' on 127.0.0.1:"), HasSubstr("within 20 s")));
 }
 
-/// The kernel answers for a server that is stopped, and anything may listen at a wrong address.
-TEST(FenceMariadbConnect, EndsAtItsDeadlineAndNamesHostAndPort) {
+/// The kernel accepts connections for a stopped server, and anything may listen at a wrong address.
+TEST(FenceMariadbConnect, UnansweredConnectFailsAtDeadlineAndNamesHostAndPort) {
   const raw_server silent(stay_silent);
   const raw_server slow(trickle(std::string("\0\x20\0\0\x0a", 5)));
   const reserved_port nobody;

@@ -130,8 +130,8 @@ TEST_F(FencePostgres, DoesNotWaitForEverForAServerThatStandsStill) {
   EXPECT_THAT(end.err, AllOf(HasSubstr("'shop' on 127.0.0.1:"), HasSubstr("within 20 s")));
 }
 
-/// The kernel answers for a server that is stopped, and anything may listen at a wrong address.
-TEST(FencePostgresConnect, EndsAtItsDeadlineAndNamesHostAndPort) {
+/// The kernel accepts connections for a stopped server, and anything may listen at a wrong address.
+TEST(FencePostgresConnect, UnansweredConnectFailsAtDeadlineAndNamesHostAndPort) {
   const raw_server silent(stay_silent);
   const raw_server slow(trickle(std::string("E\x7f\xff\xff\xff", 5)));
   const auto begun = std::chrono::steady_clock::now();

@@ -110,8 +110,8 @@ TEST_F(RedisRecordClock, ClockSetBackBetweenLossesKeepsTokensRising) {
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token);
 }
 
-/// Found by simulation: somebody who had seen the hold silent before the loss could have evicted the
-/// same request's second grant at once.
+/// Found by simulation: a client that had observed the first hold as silent before the loss could
+/// have evicted the second grant of the same request at once.
 TEST_F(RedisRecordClock, RepeatedTokenOfTheSameOwnerHasAnotherVersion) {
   const auto ahead =
       std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch() + 1h);
@@ -173,7 +173,7 @@ TEST_F(RedisRecordClock, CorrectedClockLetsQuarantineEnd) {
   EXPECT_TRUE(taken(by, "lock", {.ttl = 2s, .wait = 3s + generous}).held());
 }
 
-TEST_F(RedisRecordClock, OperatorEndsQuarantineClockFarAheadIsTheFloor) {
+TEST_F(RedisRecordClock, EndByOperatorTakesTheFloorFromTheLaterClock) {
   server_.set_clock(1h);
   const grant before = granted(tried(holder_));
   (void)server_.ask({"FLUSHALL"});

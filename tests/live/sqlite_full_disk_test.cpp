@@ -84,7 +84,7 @@ class holder {
   std::uint64_t seq_ = 0;
 };
 
-/// Runs a query on a file by a connection of its own. Its first value.
+/// Runs a query on a file, over a connection of its own. Returns the first value.
 std::string ask(const std::string& path, const char* sql) {
   sqlite3* db = nullptr;
   sqlite3_stmt* statement = nullptr;
@@ -124,7 +124,7 @@ TEST_F(SqliteFullDisk, ManyLocksAreRenewedInOneCommit) {
   EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
 }
 
-TEST_F(SqliteFullDisk, NewLocksAreRefusedOldLocksStayThenRecovers) {
+TEST_F(SqliteFullDisk, NewLocksAreRefusedUntilSpaceIsFreedAndHeldLocksStay) {
   holder one(path_);
   ASSERT_EQ(one.acquire("lock"), "");
   ASSERT_EQ(one.renew(200), "");  // the log is long: only the file lacks blocks for new pages

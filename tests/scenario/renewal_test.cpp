@@ -374,7 +374,7 @@ TEST_F(Renewal, LossAfterAPauseBlamesTheProcessAndNotTheStore) {
               ::testing::HasSubstr("this process sent no renewal to scripted://"));
 }
 
-TEST_F(Renewal, RefusalOfTheStoreIsNoSilence) {
+TEST_F(Renewal, RefusalByTheStoreIsNotReportedAsSilence) {
   const auto leases = renewing(1);
   answer(last(kind::renew),
          std::vector<cremone::answer>{refused{error(errc::access_denied, "no permission")}});

@@ -182,7 +182,7 @@ TEST_F(RingJudge, ExcusesNoTokenOfAnotherServer) {
   EXPECT_EQ(unexpected(violation_kind::token), 1U) << "the third had no part in it";
 }
 
-TEST(MachineClock, LowestWallCountsEverySettingSince) {
+TEST(MachineClock, LowestWallIncludesEverySettingOfTheSpan) {
   constexpr wall_time origin(std::chrono::seconds(1000));
   machine_clock clock(instant(1h), origin, 0);
   clock.set_wall(-5s, 10s);

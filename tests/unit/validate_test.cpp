@@ -171,14 +171,14 @@ TEST(ValidateOptions, RefusesControlCharactersInALabel) {
   }
 }
 
-TEST(ValidateOptions, AbsentTtlIsTheUsualOneOrTheStoresIfShorter) {
+TEST(ValidateOptions, AbsentTtlIsThirtySecondsOrAShorterMaxTtl) {
   EXPECT_EQ(ttl_of({}, 60s), 30s);
   EXPECT_EQ(ttl_of({}, 20s), 20s);
   EXPECT_EQ(ttl_of({.ttl = 5s}, 60s), 5s);
   EXPECT_EQ(complaint(validate_options({}, 2s)), "");
 }
 
-TEST(ValidateOptions, ChosenTtlAboveTheStoresStaysAnError) {
+TEST(ValidateOptions, ChosenTtlAboveMaxTtlIsRefused) {
   EXPECT_EQ(ttl_of({.ttl = 30s}, 20s), 30s);
   EXPECT_THAT(complaint(validate_options({.ttl = 30s}, 20s)), HasSubstr("max_ttl of 20000 ms"));
 }
