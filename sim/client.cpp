@@ -72,8 +72,7 @@ void client_machine::boot() {
       around_.told.say(around_.time.now(), name_, "is told: " + e.message);
     }
   };
-  // Probes are advice, on which no lock depends; their messages would change the schedule of every
-  // seed.
+  // No probes: no lock depends on them, and their messages would change the schedule of every seed.
   const auto events = std::make_shared<const event_hub>(process_, std::move(tell), probing::off);
   auto store = around_.open(process_, around_.net.for_process(process_), events);
   engine_ = std::make_shared<detail::engine>(

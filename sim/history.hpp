@@ -56,7 +56,7 @@ class history {
   }
 
   void struck(fault f) { ++result_.faults[static_cast<std::size_t>(f)]; }
-  /// `token`: of a violation of token order, the token that should not have been reached again.
+  /// `token`: for a violation of token order, the token that an excuse must cover.
   void violated(violation_kind kind, std::string what, std::uint64_t token = 0);
 
   /// A server lost its memory of this token, and no clock that replaced the memory was above it.

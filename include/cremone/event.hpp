@@ -3,7 +3,7 @@
 // What a client reports about its store without being asked: events that no caller caused and that
 // an operator wants to know. The library reacts to most of them by itself. Two kinds need an
 // operator, because the library cannot cure the cause and locks may not exclude each other until an
-// operator does: *warning* and *foreign_lock*.
+// operator acts: *warning* and *foreign_lock*.
 #pragma once
 
 #include <cremone/callback.hpp>

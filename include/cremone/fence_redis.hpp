@@ -95,8 +95,8 @@ class redis_commands {
 /// the connection is the caller's: redisConnectWithTimeout() bounds the connect, and
 /// redisSetTimeout() bounds each read and each write. Without them a call waits for ever for a
 /// silent server. hiredis has no limit for a whole call: a server that sends a byte before each
-/// timeout holds up the caller for as long as it likes. Where that matters, call shutdown() on the connection's socket from another
-/// thread.
+/// timeout holds up the caller for as long as it likes. Where that matters, call shutdown() on the
+/// connection's socket from another thread.
 ///
 /// | answer           | when                                                                     | what is written              |
 /// |------------------|--------------------------------------------------------------------------|------------------------------|

@@ -108,7 +108,7 @@ void keeper::announce(const std::shared_ptr<hold>& h) {
 
 namespace {
 
-/// An answer, even a refusal, shows that the store is there.
+/// Any answer, even a refusal, shows that the store is reachable.
 bool is_silence(const error& why) noexcept {
   return why == errc::unreachable || why == errc::outcome_unknown;
 }

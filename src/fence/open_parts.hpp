@@ -46,7 +46,7 @@ using opened_marks = result<std::unique_ptr<mark_store>>;
 [[nodiscard]] opened_marks open_redis(const destination& where);
 
 /// Shuts a socket down when a call takes longer than answer_patience. A C library waits without end
-/// for a server that takes what it is sent and answers nothing, or a byte now and then. The
+/// for a server that accepts requests and answers nothing, or sends a byte now and then. The
 /// destructor ends the watch. Threads: one of its own.
 class answer_limit {
  public:
@@ -55,7 +55,7 @@ class answer_limit {
   answer_limit& operator=(const answer_limit&) = delete;
   ~answer_limit() = default;
 
-  /// The answer of the call; if the time was over, the error says so and keeps its code.
+  /// The answer of the call. If the call took too long, the error says so and keeps its code.
   template <class T>
   [[nodiscard]] result<T> judge(result<T> answer, const std::string& name) const {
     if (answer || !passed_) {

@@ -231,7 +231,7 @@ judgement judge_persistence(const purpose& p, const evidence& seen) {
 }
 
 /// How many replicas must follow before the server accepts a write. INFO alone shows only whether
-/// it is none.
+/// the number is zero.
 std::optional<std::uint64_t> replicas_required(const server_facts& f) {
   const bool off = f.config.min_replicas_max_lag == std::chrono::seconds(0) ||
                    (!f.config.min_replicas_to_write && f.min_replicas_on == false);
@@ -255,8 +255,8 @@ judgement unprotected_failover(std::uint64_t replicas, std::string value) {
 /// counts once a second.
 constexpr std::chrono::seconds lag_rounding{2};
 
-/// All replicas must follow. Does the old master stop soon enough for the quarantine of the
-/// promoted one?
+/// For a server that needs all its replicas. As the old master, would it stop before the promoted
+/// server's quarantine ends?
 judgement judge_lag(const purpose& p, const server_facts& f, std::string value) {
   const auto lag = f.config.min_replicas_max_lag.value_or(std::chrono::seconds(0));
   const milliseconds safe = quarantine_length(p.max_ttl) - lag - lag_rounding;

@@ -51,9 +51,9 @@ struct foreign_look {
 /// Threads: all members from any thread; answers come on the executor.
 class foreign_locks : public std::enable_shared_from_this<foreign_locks> {
  public:
-  /// Only the first names of a client are checked. Bounds the memory, and the extra commands of a
-  /// client that uses each name once. A client with more names has usually shared one of the first
-  /// with the other program.
+  /// Only the first names of a client are checked. This bounds the memory, and the extra commands
+  /// of a client that uses each name once. If a client with more names shares names with another
+  /// program, one of the first names is usually among them.
   static constexpr std::size_t most_names = 1024;
 
   foreign_locks(std::shared_ptr<node> server, std::shared_ptr<const event_hub> events)

@@ -14,7 +14,7 @@ namespace cremone::redis {
 namespace {
 
 constexpr std::string_view scan_step = "500";         // keys
-constexpr std::size_t most_names = 100;               // `doctor` shows three; these suffice to notice a habit
+constexpr std::size_t most_names = 100;               // enough to find one; `doctor` shows three
 constexpr std::chrono::milliseconds look_limit{500};  // per round trip: the user waits for `doctor`
 
 }  // namespace
@@ -24,7 +24,7 @@ struct record_backend::layout_check {
   callback<void(finding)> reply;
   std::string cursor = "0";
   std::vector<lock_record> unchecked{};
-  bool scanned = false;  // every lock was found, or no more can be
+  bool scanned = false;  // the scan is complete, or has failed
   layout_evidence seen{};
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which servers a client's nodes really speak to. Two names of one server would give it two votes; that is found out by the run
-// ids, before the second of them is counted. Also keeps several nodes from
-// reporting one finding twice.
+// Which servers a client's nodes really speak to. Two names of one server would give it two votes;
+// the run ids reveal that before the second vote is counted. The roster also keeps several nodes
+// from reporting one finding twice.
 #pragma once
 
 #include <cremone/result.hpp>

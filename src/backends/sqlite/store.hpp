@@ -83,7 +83,7 @@ class store {
   /// Forgets some locks that have been idle for a while. Seldom, so that names used once do not pile up.
   void sweep(const store_time& time);
 
-  /// The remedy for a `failure` with `disk_full`, which also says that the database must grow.
+  /// The remedy for a `failure` with `disk_full`: the disk is full, or the database must grow.
   /// True: try again. See with_room().
   [[nodiscard]] bool make_room();
 
@@ -139,7 +139,7 @@ class store {
 template <class Step>
 auto with_room(store& locks, Step step) {
   // Between make_room() and the next try other processes may fill the log again. With eight
-  // processes that write without a pause three tries were too few now and then; a try in vain costs
+  // processes that write without a pause three tries were sometimes too few; a failed try costs
   // microseconds.
   constexpr int most_tries = 16;
   for (int tries = 1;; ++tries) {
