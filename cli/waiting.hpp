@@ -28,11 +28,11 @@ struct wait_talk {
   bool quiet = false;    ///< nothing
 };
 
-/// Acquires the lock. Meanwhile, on a terminal, one line on standard error shows who holds the lock;
-/// the line is erased before acquire() returns. Elsewhere the line is printed once, if
-/// `talk.verbose` is set or if the store itself prevents the lock. Printing never prolongs the wait.
-/// A signal that would end this process ends the wait, and leaves no hold and no place in the queue.
-/// Throws std::system_error when the system has no thread left.
+/// Acquires the lock. Meanwhile, on a terminal, one line on standard error shows who holds the
+/// lock; the line is erased before acquire() returns. Elsewhere the line is printed once, if
+/// `talk.verbose` is set or if the store itself prevents the lock. Printing never prolongs the
+/// wait. A signal that would end this process ends the wait, and leaves no hold and no place in the
+/// queue. Throws std::system_error when the system has no thread left.
 [[nodiscard]] waited acquire(const client& store, const std::string& name, const acquire_options& options,
                              signal_inbox& signals, wait_talk talk);
 

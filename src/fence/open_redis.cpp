@@ -35,8 +35,8 @@ class redis_marks final : public mark_store {
   redis_commands commands_;
 };
 
-/// What a server replied to AUTH, if that can be shown: a server that does not know AUTH repeats the
-/// password.
+/// What a server replied to AUTH, if that can be shown: a server that does not know AUTH repeats
+/// the password.
 std::string shown_refusal(const std::string& said, const std::string& password) {
   const bool repeats = said.starts_with("ERR unknown command") || said.find(password) != std::string::npos;
   return repeats ? "it refused AUTH; its message may repeat the password and is not shown"

@@ -107,7 +107,7 @@ result<std::unique_ptr<redis_line>> redis_line::open(const endpoint& where, std:
   return made;
 }
 
-/// The addresses share the time, so one that drops packets leaves some for the others.
+/// The addresses share the time, so an address that drops packets leaves time for the others.
 result<void> redis_line::connect(const endpoint& where) {
   const auto end = clock::now() + connect_patience;
   const auto found = resolve(where, end);

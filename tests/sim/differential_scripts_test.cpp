@@ -124,8 +124,8 @@ class record_talk {
   /// The caller's clock, often further from the server's than an admission allows.
   std::string caller_clock() { return choose_.once_in(3) ? "counted" : proposal(); }
 
-  /// The quarantine that an admission is for: any one, none that exists, or the one that the server
-  /// is in.
+  /// The quarantine that an admission names: whichever it is (""), one that does not exist, or the
+  /// one that the server is in.
   std::string observed() {
     const std::string* const marker = both_.keys().text(boot);
     return choose_.once_in(3) ? "nonsense" : choose_.once_in(2) || marker == nullptr ? "" : *marker;

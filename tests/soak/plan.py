@@ -130,7 +130,7 @@ class _Planner:
             self.faults.append(Fault(at, "kill", victim, self.between(0.1, 1)))
 
     def settled(self):
-        """The faults in order, with steps as offsets. No target that is down or stopped gets a fault.
+        """The faults in order, with steps as offsets. A target that is down or stopped gets none.
         Of two faults that collide, the loss of memory stays."""
         steps = [f for f in self.faults if f.kind in ("step", "set")]
         busy = {}
