@@ -67,8 +67,8 @@ struct hold_record {
 };
 
 /// True if, by the store's clock, the holder has not renewed for its whole ttl, or if that clock
-/// was set back and cannot tell. A clock step can cause this, so the result is only a hint: it tells
-/// an operator to look, and a try whether to observe the hold
+/// was set back and cannot tell. A clock step can cause this, so the result is only a hint: it
+/// tells an operator to look, and a try whether to observe the hold
 /// (acquire_options::take_over_abandoned). No takeover rests on it.
 [[nodiscard]] bool looks_abandoned(const hold_record& hold) noexcept;
 

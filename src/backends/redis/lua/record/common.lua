@@ -22,7 +22,7 @@
 --                                                       are gone for good: a late request of theirs is turned away
 --   free since   while the lock is held: when the hold was granted or last renewed. A hint for clients, nothing rests on it
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. The pair of owner and seq never
---             repeats, not even if an owner's lost request is granted once more when its tombstone is
+--             repeats, not even if an owner's lost request is granted again when its tombstone is
 --             long gone: seq begins with the token, plus some microseconds of the clock where the
 --             token is not a clock reading
 -- Numbers have 16 digits, so that each stands at a place of its own: string.match and string.format are what a script spends
