@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a client reports about its store without being asked: events that no caller caused and that
-// an operator wants to know. The library reacts to most of them by itself. Two kinds need an
-// operator, because the library cannot cure the cause and locks may not exclude each other until an
-// operator acts: *warning* and *foreign_lock*.
+// an operator wants to know. The library reacts to most of them by itself. After *warning* and
+// *foreign_lock* locks may not exclude each other until an operator removes the cause. After
+// *quarantined* no lock is granted for a while; if the message says that the quarantine does not
+// end by itself, an operator must end it.
 #pragma once
 
 #include <cremone/callback.hpp>

@@ -131,7 +131,7 @@ judgement judge_room(const file_evidence& seen) {
     return {verdict::good, std::move(value), "enough"};
   }
   return {*seen.room < no_room ? verdict::bad : verdict::warning, std::move(value),
-          "on a full disk held locks are renewed, but no new lock can be taken; make room"};
+          "on a full disk no new lock can be taken, and on some file systems held locks are lost; make room"};
 }
 
 judgement judge_size(const file_evidence& seen) {

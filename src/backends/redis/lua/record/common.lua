@@ -23,8 +23,8 @@
 --   free since   while the lock is held: when the hold was granted or last renewed. A hint for clients, nothing rests on it
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. The pair of owner and seq never
 --             repeats, not even if an owner's lost request is granted again when its tombstone is
---             long gone: seq begins with the token, plus some microseconds of the clock where the
---             token is not a clock reading
+--             long gone: seq begins with the token, plus some microseconds of the clock unless the
+--             token is a clock reading
 -- Numbers have 16 digits, so that each stands at a place of its own: string.match and string.format are what a script spends
 -- most of its time with.
 -- It is read whole and written whole, the counter of its bucket with it. A held one never expires; a free one does, when no
