@@ -264,7 +264,7 @@ std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>
   }
   struct reason {
     std::vector<std::string> of;
-    const quarantine_state* last;  // of them to give out locks
+    const quarantine_state* last;  // of them to grant again
   };
   std::vector<reason> reasons;
   for (const quarantine_state& s : *servers) {
@@ -285,11 +285,12 @@ std::vector<std::string> why_no_lock(const result<std::vector<quarantine_state>>
   for (const reason& r : reasons) {
     const bool one = r.of.size() == 1;
     sentences.push_back(
-        listed(r.of) + (one ? " gives out no lock, since it" : " give out no lock, since they") +
-        " may have forgotten who holds what (" + r.last->why + ")" +
+        listed(r.of) + (one ? " grants no lock, since it" : " grant no lock, since they") +
+        " may have lost the record of who holds what (" + r.last->why + ")" +
         (r.last->until_ordered ? "; once no lock from before is held, run `cremone quarantine --end`"
-         : r.last->left        ? (one ? "; it does in " : "; the last does in ") + shown(*r.last->left)
-                               : std::string()));
+         : r.last->left
+             ? (one ? "; it grants again in " : "; the last one grants again in ") + shown(*r.last->left)
+             : std::string()));
   }
   return sentences;
 }

@@ -134,7 +134,8 @@ std::optional<int> parser::parse(const arguments& given) {
   }
   rest_ = given.after;
   if (quiet_ && (verbose_ || json_)) {
-    return refuse(std::string("--quiet and ") + (json_ ? "--json" : "--verbose") + " contradict each other");
+    return refuse(std::string("--quiet and ") + (json_ ? "--json" : "--verbose") +
+                  " contradict each other; give only one of them");
   }
   if (!take_name_behind_dashes(given)) {
     if (const auto wrong = check_leftovers(given)) {

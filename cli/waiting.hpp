@@ -47,7 +47,8 @@ struct own_identity {
 [[nodiscard]] std::string waiting_line(const lock_record& lock, const own_identity& self,
                                        std::chrono::milliseconds waited, wall_time now);
 
-/// The same where the store is in the way: "waiting for 'deploy': db1:6379 gives out no lock, …; waited 12s"
+/// The same for a store that does not answer, or that grants no lock:
+/// "waiting for 'deploy': db1:6379 grants no lock, …; waited 12s"
 [[nodiscard]] std::string waiting_line(const std::string& name, const std::string& trouble,
                                        std::chrono::milliseconds waited);
 

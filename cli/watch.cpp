@@ -30,11 +30,11 @@ constexpr std::chrono::milliseconds shortest_interval =
 
 constexpr command_text text = {
     "watch", "[OPTIONS]",
-    "Shows all locks, live, until the key q, Ctrl-C or SIGTERM ends it, which counts as success.\n"
-    "On a terminal it redraws the list in place. Elsewhere it prints one line per change, with tabs\n"
-    "between time, event (held, released, waiting, left), name, host, pid, user, token and label;\n"
-    "with --json one object per line. A change that is shorter than the interval can go unseen.\n"
-    "While the store does not answer, it keeps trying.",
+    "Shows all locks live. Ends with exit code 0 when you press q or Ctrl-C, or on SIGTERM.\n"
+    "On a terminal, watch redraws the list in place. Elsewhere, watch prints one line per change,\n"
+    "with tabs between time, event (held, released, waiting, left), name, host, pid, user, token\n"
+    "and label; with --json one object per line. A change that is shorter than the interval can go\n"
+    "unseen. While the store does not answer, watch keeps trying.",
     "  cremone watch\n"
     "  cremone watch --interval 2s >> locks.log\n"
     "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};

@@ -39,7 +39,7 @@ bool ring_judge::may_use_clocks(int node, const admission& how) {
   }
   if (plan_.strict) {
     facts_.violated(violation_kind::structure,
-                    name + " votes again by the clock, though that is left to a person");
+                    name + " votes again by the clock, though amnesia=strict leaves that to an operator");
     return false;
   }
   if (!clock_was_needed(node)) {

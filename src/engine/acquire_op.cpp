@@ -342,8 +342,8 @@ error acquire_op::explained(const error& why) {
   if (watched && engine_->holders().cannot_keep_notes()) {
     return {told.code(),
             told.detail() +
-                "; this observation cannot be kept for the next attempt (no writable state directory; see "
-                "CREMONE_STATE_DIR), so only a call that waits takes over"};
+                "; this observation cannot be kept for the next attempt: set CREMONE_STATE_DIR to a writable "
+                "directory, or let one call wait (`cremone run --wait`)"};
   }
   return told;
 }

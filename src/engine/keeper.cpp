@@ -130,13 +130,13 @@ std::string keeper::silence_of(const hold& h, instant now) const {
   const auto length = std::chrono::floor<std::chrono::milliseconds>(now - h.heard);
   const std::string span = describe_time(length - length % shown_step);
   if (!h.trouble && !h.dog.in_flight()) {
-    return "this process sent no renewal to " + store_name_ + " for " + span + "; was it stopped?";
+    return "this process sent no renewal to " + store_name_ + " for " + span + "; was this process stopped?";
   }
   const std::string detail =
       h.trouble && !h.trouble->detail().empty() ? " (" + h.trouble->detail() + ")" : "";
   return store_name_ +
          (!h.trouble || is_silence(*h.trouble) ? " has been silent for " + span
-                                               : " has refused to renew it") +
+                                               : " has refused to renew the lease") +
          detail;
 }
 

@@ -62,7 +62,9 @@ error unknown_scheme(const std::string& name) {
     return bad(none + "a lock may be kept by several servers, and what it protects is in one: " + known);
   }
   if (name.ends_with("+sentinel")) {
-    return bad(none + "a fence asks no Sentinels. Give the master's own address, with redis:// or rediss://");
+    return bad(
+        none +
+        "cremone fence does not ask Sentinels. Give the master's own address, with redis:// or rediss://");
   }
   const std::string_view meant = closest(name, names);
   return bad(none + (meant.empty() ? "this build has " + (known.empty() ? "none" : known)
@@ -144,8 +146,8 @@ answer_limit::answer_limit(int socket)
       }) {}
 
 std::string answer_limit::too_late(const std::string& name) {
-  return name + ": no whole answer within " + std::to_string(answer_patience.count()) +
-         " s; the connection was closed";
+  return name + ": no complete answer within " + std::to_string(answer_patience.count()) +
+         " s, so the connection was closed; is the database stopped or overloaded?";
 }
 
 std::string one_line(std::string_view message) {

@@ -166,8 +166,9 @@ std::optional<error> connect(MYSQL* connection, const server& to) {
     return std::nullopt;
   }
   if (late) {
-    return error(errc::unreachable,
-                 place_of(to) + ": no connection within " + std::to_string(connect_patience.count()) + " s");
+    return error(errc::unreachable, place_of(to) + ": no connection within " +
+                                        std::to_string(connect_patience.count()) +
+                                        " s; check the address, and that the server runs");
   }
   const unsigned number = ::mysql_errno(connection);
   return error(meaning(number), place_of(to) + ": " + one_line(::mysql_error(connection)) + " (" +

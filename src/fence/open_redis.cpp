@@ -39,7 +39,8 @@ class redis_marks final : public mark_store {
 /// the password.
 std::string shown_refusal(const std::string& said, const std::string& password) {
   const bool repeats = said.starts_with("ERR unknown command") || said.find(password) != std::string::npos;
-  return repeats ? "it refused AUTH; its message may repeat the password and is not shown"
+  return repeats ? "AUTH failed. The server's message is not shown, because it may repeat the password. "
+                   "Check that the server is Redis, and check the user and the password"
                  : "it says: " + one_line(said);
 }
 

@@ -24,7 +24,7 @@ namespace cremone::fence {
 namespace {
 
 constexpr std::string_view reconnect_advice =
-    "; hiredis does not use this connection again: redisReconnect() it, or make another";
+    ". hiredis does not use this connection again: call redisReconnect(), or open another connection";
 
 struct free_reply {
   void operator()(redisReply* r) const noexcept { freeReplyObject(r); }

@@ -30,8 +30,9 @@ redis_reply published(redis::reply&& r) {
 }
 
 error unexpected(const redis_exchange& over, const resource_name& resource) {
-  return {errc::protocol_error, "resource '" + resource.str() + "' in " + over.place() +
-                                    ": the answer is none that this command has; is it Redis?"};
+  return {errc::protocol_error,
+          "resource '" + resource.str() + "' in " + over.place() +
+              ": the server sent a reply that this command never has; is the server Redis?"};
 }
 
 /// Between MULTI and EXEC the server only queues a command. Whether the token passes is known at
@@ -56,12 +57,12 @@ result<redis::reply> ask(redis_exchange& over, effect what, std::string_view ver
 }  // namespace
 
 error without_reply(const std::string& place, std::string_view why, effect what) {
-  const std::string begin = place + ": the command was sent and not answered (" + std::string(why) + "), ";
+  const std::string begin =
+      place + ": the command was sent, but no usable reply came (" + std::string(why) + "). ";
   if (what == effect::none) {
-    return {errc::unreachable, begin + "and only asks: nothing was to be written"};
+    return {errc::unreachable, begin + "The command writes nothing. Try again"};
   }
-  return {errc::outcome_unknown,
-          begin + "so that it may have been executed; with the same token it may be repeated"};
+  return {errc::outcome_unknown, begin + "It may have been executed. You may repeat it with the same token"};
 }
 
 result<redis_reply> run_command(redis_exchange& over, const resource_name& resource,

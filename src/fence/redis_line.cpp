@@ -187,8 +187,8 @@ result<redis::reply> redis_line::ask(std::span<const std::string_view> words, ef
 result<void> redis_line::wait_for(short events) const {
   const int why = wait_until(socket_.get(), events, deadline_);
   if (why == ETIMEDOUT) {
-    return failed(errc::unreachable,
-                  "no whole answer within " + seconds(time_limit) + "; is the server stopped or overloaded?");
+    return failed(errc::unreachable, "no complete answer within " + seconds(time_limit) +
+                                         "; is the server stopped or overloaded?");
   }
   return why == 0 ? result<void>() : failed(errc::unreachable, text_of(why));
 }

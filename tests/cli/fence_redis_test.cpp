@@ -122,11 +122,11 @@ TEST_F(FenceRedis, AnAnswerThatDoesNotComeIsSaidAsToOneWhoHasNoConnection) {
   const std::string url = "redis://127.0.0.1:" + std::to_string(proxy.port());
   const auto checked = check(url, "57");
   EXPECT_EQ(checked.code, 82) << checked.err;
-  EXPECT_THAT(checked.err, AllOf(HasSubstr("with the same token it may be repeated\n"),
+  EXPECT_THAT(checked.err, AllOf(HasSubstr("You may repeat it with the same token\n"),
                                  Not(HasSubstr("redisReconnect")), Not(HasSubstr("hiredis"))));
   const auto shown = show(url);
   EXPECT_EQ(shown.code, 69) << shown.err;
-  EXPECT_THAT(shown.err, AllOf(HasSubstr("nothing was to be written\n"), Not(HasSubstr("executed")),
+  EXPECT_THAT(shown.err, AllOf(HasSubstr("writes nothing. Try again\n"), Not(HasSubstr("executed")),
                                Not(HasSubstr("redisReconnect"))));
 }
 

@@ -201,15 +201,15 @@ TEST(Quarantine, IsWhyThereIsNoLockWhenTooFewGiveThemOut) {
   using states = std::vector<quarantine_state>;
   EXPECT_THAT(why_no_lock(states{well, well, waits}), ElementsAre());
   EXPECT_THAT(why_no_lock(states{waits}),
-              ElementsAre("b:2 gives out no lock, since it may have forgotten who holds "
-                          "what (it restarted); it does in 41s"));
+              ElementsAre("b:2 grants no lock, since it may have lost the record of who "
+                          "holds what (it restarted); it grants again in 41s"));
   quarantine_state later = waits;
   later.node = "e:5";
   later.left = 50s;
   EXPECT_THAT(why_no_lock(states{waits, well, later, unwatched}),
-              ElementsAre("b:2 and e:5 give out no lock, since they may have forgotten who holds what (it "
-                          "restarted); the last does in 50s",
-                          StartsWith("c:3 gives out no lock")));
+              ElementsAre("b:2 and e:5 grant no lock, since they may have lost the record of who holds "
+                          "what (it restarted); the last one grants again in 50s",
+                          StartsWith("c:3 grants no lock")));
 }
 
 TEST(Quarantine, WithoutAnEndOfItsOwnShowsNoTimeLeft) {

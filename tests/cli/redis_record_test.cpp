@@ -96,16 +96,16 @@ TEST_F(RedisRecordTool, WhoeverTriesOrWaitsInQuarantineIsToldWhyAndForHowLong) {
               AllOf(HasSubstr("may have forgotten"), HasSubstr("from now"), HasSubstr(server_.node())));
 
   const process waiting({CREMONE_TOOL, "run", "--url", url(), "x", "--", "true"}, here());
-  EXPECT_TRUE(wait_for([&] { return waiting.err().find("gives out no lock") != std::string::npos; }))
+  EXPECT_TRUE(wait_for([&] { return waiting.err().find("grants no lock") != std::string::npos; }))
       << "one who waits without a terminal hears nothing: " << waiting.err();
-  EXPECT_THAT(waiting.err(), HasSubstr("it does in "));
+  EXPECT_THAT(waiting.err(), HasSubstr("it grants again in "));
 
   const auto shown = cremone({"quarantine", "--json"});
   EXPECT_EQ(shown.code, 1);
   const json j = json::parse(shown.out);
   EXPECT_TRUE(j["quarantined"].get<bool>());
   EXPECT_LE(j["servers"][0]["left_ms"].get<int>(), 6100);
-  EXPECT_THAT(cremone({"who", "x"}).err, HasSubstr("gives out no lock"));
+  EXPECT_THAT(cremone({"who", "x"}).err, HasSubstr("grants no lock"));
   EXPECT_EQ(cremone({"quarantine", "--end"}).code, 0);
   EXPECT_EQ(cremone({"run", "--wait", "10s", "x", "--", "true"}).code, 0);
 }

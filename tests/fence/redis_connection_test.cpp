@@ -178,7 +178,7 @@ TEST_F(FenceRedisCut, ByTheUsersOwnTimeoutIsInDoubt) {
 TEST_F(FenceRedisCut, OfAQuestionIsNotInDoubt) {
   proxy.follow(fate_of(direction::to_client, passage::fate::swallow));
   const auto highest = through.highest("prices");
-  expect_failed(highest, errc::unreachable, "nothing was to be written");
+  expect_failed(highest, errc::unreachable, "writes nothing");
   EXPECT_EQ(highest.error().message().find("same token"), std::string::npos) << highest.error().message();
 }
 
@@ -218,7 +218,8 @@ TEST_F(FenceRedisCut, IsNotWhatAnAnswerIsThatMakesNoSense) {
     proxy.follow([&](direction way, std::uint64_t, const test::resp&) {
       return way == direction::to_client ? passage{.instead = odd} : passage{};
     });
-    expect_failed(through.set("prices", fence_token(57), "k", "new"), errc::protocol_error, "is it Redis?");
+    expect_failed(through.set("prices", fence_token(57), "k", "new"), errc::protocol_error,
+                  "is the server Redis?");
   }
   proxy.follow([](direction way, std::uint64_t, const test::resp&) {
     return way == direction::to_client ? passage{.instead = "HTTP/1.1 400 Bad Request\r\n"} : passage{};

@@ -18,9 +18,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -107,6 +109,8 @@ TEST_F(RedisTwoLayouts, WarnsOfEachKindOfLock) {
     take_and_release(mine, name);
   }
   EXPECT_TRUE(wait_for([&] { return told().size() == 4; }));
+  EXPECT_THAT(told(), Contains(AllOf(HasSubstr("'redisson'"), HasSubstr("Use another name"),
+                                     Not(HasSubstr("layout=classic")))));
 }
 
 TEST_F(RedisTwoLayouts, KeysThatAreNoLocksCauseNoWarning) {

@@ -379,7 +379,7 @@ TEST_F(Renewal, RefusalByTheStoreIsNotReportedAsSilence) {
   answer(last(kind::renew),
          std::vector<cremone::answer>{refused{error(errc::access_denied, "no permission")}});
   EXPECT_THAT(leases[0].last_renewal().error().detail(),
-              ::testing::ContainsRegex("has refused to renew it \\(no permission\\)"));
+              ::testing::ContainsRegex("has refused to renew the lease \\(no permission\\)"));
 }
 
 TEST_F(Renewal, LastRenewalOfMovedFromLeaseIsNotHeld) {

@@ -29,7 +29,7 @@ std::optional<std::string> clocks_too_far_apart(wall_time theirs, wall_time ours
   }
   return "its clock shows " + shown_time(theirs) + ", this machine's " + shown_time(ours) + ": " +
          shown_length(difference) + " apart, which is more than " + shown_length(quarantine_clock_bound) +
-         ". Set the wrong clock right";
+         ". Correct the wrong clock";
 }
 
 bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before, wall_time after,

@@ -262,13 +262,15 @@ judgement judge_lag(const purpose& p, const server_facts& f, std::string value) 
   const milliseconds safe = quarantine_length(p.max_ttl) - lag - lag_rounding;
   if (p.ttl > safe) {
     return {verdict::warning, value + ", min-replicas-max-lag " + std::to_string(lag.count()),
-            "cut off from its replicas, it accepts writes for up to " + shown_length(lag + lag_rounding) +
-                " more, and a lease from then can outlast the quarantine of the promoted server" +
+            "cut off from its replicas, this server accepts writes for up to " +
+                shown_length(lag + lag_rounding) +
+                " more, and a lease granted in that time can outlast the quarantine of the promoted server" +
                 (safe > milliseconds(0) ? ", unless its ttl is at most " + shown_length(safe) : "") +
                 ". Lower min-replicas-max-lag, or raise max_ttl"};
   }
-  return {verdict::good, std::move(value),
-          "cut off from a replica that is promoted, it stops taking writes in time"};
+  return {
+      verdict::good, std::move(value),
+      "if a replica is promoted while this server is cut off, this server stops accepting writes in time"};
 }
 
 judgement judge_replicas(const purpose& p, const evidence& seen) {

@@ -157,10 +157,14 @@ foreign_look foreign_locks::judged(const lock_name& name, const key_facts& key) 
   if (why.empty()) {
     return {};
   }
+  // A Redisson lock is a hash, which layout=classic does not share.
+  const std::string_view advice =
+      key.type == "hash" ? "Use another name"
+                         : "To share one lock with redis-py, redsync, node-redlock or another client with "
+                           "layout=classic, use layout=classic; else use another name";
   return {.found = node_->server() + ": the key '" + printable(name.str()) + "' looks like another lock (" +
-                   why +
-                   "), and this lock does not exclude it: both can be held at once. To share one lock with "
-                   "that program, use layout=classic; else use another name"};
+                   why + "), and this lock does not exclude it: both can be held at once. " +
+                   std::string(advice)};
 }
 
 }  // namespace cremone::redis

@@ -61,7 +61,7 @@ rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_
   no.until_ordered = clocks && node_->settings().voters == 1;
   no.why = error(errc::quarantined,
                  node_->server() + " may have forgotten who holds what: " + why_of(mark) +
-                     (clocks ? "; " + *clocks : std::string()) + ". No lock is given out there until " +
+                     (clocks ? "; " + *clocks : std::string()) + ". No lock is granted there until " +
                      (no.until_ordered ? "the clocks agree and " : "") + "every lease from before is over");
   hold_record stands_for_it;
   stands_for_it.version = {life_of(mark.text), 0};
