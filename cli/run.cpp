@@ -30,9 +30,9 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
-/// How long a failed wait stays for the store to confirm that the request is withdrawn. Long enough
-/// to write the withdrawal to the socket, behind the request that it cancels. Short, because a
-/// silent store must not prolong --wait.
+/// After a failed wait: how long to wait for the store to confirm that the request is withdrawn.
+/// Long enough to write the withdrawal to the socket, behind the request that it cancels. Short,
+/// because a silent store must not prolong --wait.
 constexpr std::chrono::milliseconds withdrawal_grace{200};
 
 outcome not_acquired(const waited& no, const run_options& options) {

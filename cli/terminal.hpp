@@ -44,7 +44,7 @@ class terminal {
   pid_t given_ = 0;
 };
 
-/// Reads standard input key by key and without echo, for a view that a key ends. Does nothing
+/// Reads standard input key by key, without echo, so that one key can end a view. Does nothing
 /// without a terminal, or in the background. The destructor restores the terminal's settings.
 /// Threads: one.
 class single_keys {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// May a server that has lost its memory grant again? Its floor must be above every token that it
-// has helped to give: it learns the floor from other servers that remember or, where too few do or
-// where it is the only one, from clocks. Watches from outside which server lost what and when, and
-// says when clocks excuse a token out of order.
+// Judges whether a server that has lost its memory may grant again. Its floor must be above every
+// token that it helped to grant. The floor comes from the other servers that remember or, if too
+// few remember or there are no others, from clocks. The judge tracks which server lost its memory
+// and when, and decides when clocks excuse a token out of order.
 #pragma once
 
 #include "sim/history.hpp"

@@ -132,8 +132,9 @@ struct release_request {
 struct admission {
   hold_version quarantine{};  ///< the one that was watched; that of nobody: whichever, by order of a person
   fence_token floor{};        ///< no token at or below it is given
-  /// True: no token is given at or below the later of the store's clock and ours, plus 10 s. If the
-  /// two clocks are too far apart and no operator orders the admission, the answer is *quarantined*.
+  /// True: no token is granted at or below the later of the store's clock and ours, plus 10 s. If
+  /// the two clocks are too far apart and no operator orders the admission, the answer is
+  /// *quarantined*.
   bool by_clock = true;
 };
 

@@ -23,7 +23,8 @@ enum class event_kind : std::uint8_t {
   quarantined,          ///< a server has forgotten, or may have: it gives out no lock for a while
   admitted,             ///< and now it does again
   clock_step,           ///< a server's wall clock was set
-  evicted,    ///< a hold was removed by this client, because its holder was silent for the whole ttl
+  /// This client removed a hold, because its holder was silent for the whole ttl.
+  evicted,
   observing,  ///< a try observes a hold that looks abandoned (acquire_options::take_over_abandoned)
   warning,    ///< the server is set up in a way that may cost locks; `cremone doctor` says more
   /// A key on the same server looks like a lock of the same name in another layout, or of another

@@ -107,8 +107,8 @@ class redis_commands {
 /// | storage_error    | OOM, READONLY, MISCONF, NOREPLICAS                                       | nothing, but see run()       |
 /// | busy             | LOADING, BUSY: try again                                                 | nothing                      |
 /// | unreachable      | no connection, or it is gone; not all was sent                           | nothing                      |
-/// | outcome_unknown  | sent, and no answer came, or an answer that is too long or not Redis's.  | perhaps                      |
-/// |                  | The call may be repeated with the same token                             |                              |
+/// | outcome_unknown  | sent, but no reply came, or the reply is too long or is not valid Redis  | perhaps                      |
+/// |                  | protocol. The call may be repeated with the same token                   |                              |
 /// | protocol_error   | whatever else Redis said; a script's own error                           | nothing, but see run()       |
 ///
 /// After *unreachable* and *outcome_unknown* hiredis does not use this connection again: redisReconnect() it, or make another.

@@ -17,17 +17,16 @@ namespace detail {
 class hold;
 }
 
-/// A lock that is ours, for as long as `held()` says so. It renews itself in the background. When
-/// it cannot, it is *lost*, by the local clock alone and before the store can give the lock to
-/// anyone else; lost is final. `held()` turns false in time even in a process that was paused.
+/// My timed hold on a lock. The library renews the lease in the background. A lease that is not
+/// renewed in time is *lost*, by the local clock alone and before the store can grant the lock
+/// again; lost is final. `held()` turns false in time even in a process that was paused.
 /// Everything that needs a running thread, such as `on_lost`, the stop token or the end of a child
 /// process, may come later than that.
 ///
-/// What it promises, and what not: while `held()` is true and at most until `deadline()`, nobody
-/// else is inside a lease of the same lock (*exclusion*; rests on clock rates and on what
-/// docs/guarantees.md names for the store). A thread that is stopped between the question and the
-/// act can still act too late. Only a resource that checks `token()` is safe from that (*fenced
-/// order*).
+/// While `held()` is true, and at most until `deadline()`, no other holder is inside a lease of the
+/// same lock (*exclusion*; rests on clock rates and on what docs/guarantees.md names for the
+/// store). A thread that is stopped after it called `held()` and before it acts can still act too
+/// late. Only a resource that checks `token()` is safe from that (*fenced order*).
 ///
 /// | state                | held() | token(), owner() | get_stop_token() | reenter()  | release()      | destructor       |
 /// |----------------------|--------|------------------|------------------|------------|----------------|------------------|

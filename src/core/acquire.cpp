@@ -87,8 +87,8 @@ acquire_action acquire::attempt(instant now, bool withdraw) noexcept {
           .join = joins(),
           .withdraw = withdraw,
           .fresh = fresh,
-          // Without a place in the queue the attempt ends with an answer, for which the store has a
-          // limit.
+          // A try takes no place in the queue: it ends with the store's answer, and the store's own
+          // request limit bounds that.
           .until = joins() ? give_up_at_ : instant::max()};
 }
 

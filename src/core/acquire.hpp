@@ -172,12 +172,13 @@ class acquire {
   std::optional<error> trouble_;  // why the store could not be asked last time; empty after an answer
   std::vector<hold_version> tried_to_evict_;  // since the last sleep
   std::vector<sight> watched_;                // those who were in the way last time
-  std::vector<hold_version> suspects_;        // looked abandoned when first seen, by a try that observes
-  bool observing_ = false;                    // a try that has begun to observe
-  bool queued_ = false;                       // the store may know us as a waiter
-  bool hinted_ = false;                       // our turn may have come while an answer was on its way
-  bool spent_ = false;                        // the owner id
-  int splits_ = 0;                            // attempts in a row that only got in each other's way
+  // Looked abandoned when first seen, by a try that observes.
+  std::vector<hold_version> suspects_;
+  bool observing_ = false;  // a try that has begun to observe
+  bool queued_ = false;     // the store may know us as a waiter
+  bool hinted_ = false;     // our turn may have come while an answer was on its way
+  bool spent_ = false;      // the owner id
+  int splits_ = 0;          // attempts in a row that only got in each other's way
 };
 
 }  // namespace cremone::core

@@ -23,7 +23,8 @@ std::string shown(milliseconds t) { return std::to_string(t.count()) + " ms"; }
 constexpr milliseconds usual_ttl{30'000};
 
 constexpr int least_renewals = 3;  // fewer, and one lost renewal leaves no time for another
-constexpr int most_renewals = 30;  // more only load the store: by then the outage survived is nearly the ttl
+// More renewals only load the store: at 30 the survivable outage is nearly the whole ttl.
+constexpr int most_renewals = 30;
 
 /// They have no business in something that is shown on terminals, and 0x1f is what separates a slot from its name
 /// in the stores.

@@ -160,7 +160,8 @@ result<void> keeper::last_renewal(hold& h) {
     return error(errc::not_held, "the lease of lock '" + h.name.str() + "' was released");
   }
   const instant now = env_->now();
-  const bool overdue = now - h.heard >= nanoseconds(h.ttl) / 2;  // a renewal comes at a third, or sooner
+  // A renewal comes at a third of the ttl, or sooner.
+  const bool overdue = now - h.heard >= nanoseconds(h.ttl) / 2;
   if (!h.trouble && !overdue) {
     return {};
   }

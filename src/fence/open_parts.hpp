@@ -22,7 +22,8 @@ namespace cremone::fence {
 // Time limits of a command that a person or a script waits for. Each one is longer than the one
 // before it, so that the party that knows most about a delay reports it.
 
-/// Name lookup, connect and login. Most networks answer within a second, or not at all.
+/// MariaDB: connect and login. PostgreSQL: the same, for each address. Redis: name lookup and
+/// connect. Most networks answer within a second, or not at all.
 inline constexpr std::chrono::seconds connect_patience{5};
 /// The database waits this long for another transaction on the same resource.
 inline constexpr std::chrono::seconds lock_patience{10};

@@ -97,7 +97,7 @@ TEST_F(FenceMariadb, WaitsForAnothersTransactionAndNotForEver) {
 }
 
 /// A stopped server accepts requests and answers nothing.
-TEST_F(FenceMariadb, StoppedServerEndsAStatementAtItsDeadline) {
+TEST_F(FenceMariadb, StatementOnStoppedServerFailsAtDeadline) {
   EXPECT_EQ(fence({"init", base.url()}).code, 0);
   EXPECT_EQ(fence({"check", "--url", base.url(), "x"}, {.token = "41"}).code, 0);
   const auto other = base.connect();

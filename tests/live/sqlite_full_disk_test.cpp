@@ -124,7 +124,7 @@ TEST_F(SqliteFullDisk, ManyLocksAreRenewedInOneCommit) {
   EXPECT_EQ(ask(path_, "PRAGMA integrity_check"), "ok");
 }
 
-TEST_F(SqliteFullDisk, NewLocksAreRefusedUntilSpaceIsFreedAndHeldLocksStay) {
+TEST_F(SqliteFullDisk, FullDiskRefusesNewLocksAndKeepsHeldOnes) {
   holder one(path_);
   ASSERT_EQ(one.acquire("lock"), "");
   ASSERT_EQ(one.renew(200), "");  // the log is long: only the file lacks blocks for new pages

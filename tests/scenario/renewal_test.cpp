@@ -365,7 +365,7 @@ TEST_F(Renewal, SilenceCountsFromTheLastAnswerAndNamesTheReason) {
               ::testing::ContainsRegex("silent for 3\\.[0-9] s \\(reset by peer\\)"));
 }
 
-TEST_F(Renewal, LossAfterAPauseBlamesTheProcessAndNotTheStore) {
+TEST_F(Renewal, LossAfterPauseBlamesTheProcess) {
   auto held = take("ledger", ten_seconds);
   const loss_log loss(held);
   env_->pause(5min);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Preloaded into a redis-server, and by `./dev soak` into clients too. It moves the wall clock of
-// that process, and no other clock, as when the clock of a real machine is set. A small file that
-// the test keeps mapped says by how many microseconds, or at which moment the clock stands still.
-// libfaketime does the same, but a Redis with jemalloc hangs under it at its start, in recursive
-// calls of clock_gettime. Here the kernel is called directly, so that nothing can call back.
+// that process, and no other clock, as when the clock of a real machine is set. A small file, which
+// the test keeps mapped, holds the offset in microseconds and, if not 0, the time at which the
+// clock stands still. libfaketime does the same, but a Redis with jemalloc hangs under it at its
+// start, in recursive calls of clock_gettime. Here the kernel is called directly, so that nothing
+// can call back.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

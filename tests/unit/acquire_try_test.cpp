@@ -142,7 +142,7 @@ TEST(AcquireObservingTry, HoldRenewedWithinItsTtlIsBusyAtOnce) {
   }
 }
 
-TEST(AcquireObservingTry, SilentHoldIsEvictedAfterItsWholeTtlAndNotBefore) {
+TEST(AcquireObservingTry, SilentHoldIsEvictedOnlyAfterItsWholeTtl) {
   for (const milliseconds ago : {milliseconds(holder_ttl) + 1ms, milliseconds(1h), milliseconds(-1)}) {
     const std::vector<hold_record> silent = renewed(ago);
     acquisition a = trying(observing_try());

@@ -182,7 +182,7 @@ TEST(WatchdogOutage, LeaseWithoutTimeToSpareSurvivesNothing) {
   EXPECT_EQ(survivable_outage(usual, 30s), 0ns);
 }
 
-TEST(WatchdogGrid, RenewsAsOftenAsAskedAndAtMostEveryTenMilliseconds) {
+TEST(WatchdogGrid, RenewalIntervalFollowsTheOptionButIsAtLeastTenMilliseconds) {
   for (const auto& [lease_ttl, renewals, interval] :
        {std::tuple<milliseconds, int, nanoseconds>{30s, 15, 2s}, {30s, 3, 10s}, {100ms, 30, 10ms}}) {
     const instant wake =

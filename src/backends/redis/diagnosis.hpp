@@ -71,10 +71,11 @@ struct evidence {
 
 /// What a look at the names in use found, in the layout `record`.
 struct layout_evidence {
-  std::size_t names = 0;           ///< how many were checked
-  bool denied = false;             ///< the ACL user may not read keys of other programs
-  std::set<std::string> shared{};  ///< names that are also another program's lock; not yet printable
-  std::string example{};           ///< the message about one of them
+  std::size_t names = 0;  ///< how many were checked
+  bool denied = false;    ///< the ACL user may not read keys of other programs
+  /// Names that are also another program's lock; not yet printable.
+  std::set<std::string> shared{};
+  std::string example{};  ///< the message about one of them
 };
 
 /// The finding `layout`, in the layout `record` only.

@@ -43,7 +43,8 @@ struct key_facts {
 
 /// The result of one look at a name.
 struct foreign_look {
-  std::string found{};   ///< a message that names server and key, and says what to do. Empty: no lock found
+  /// A message that names server and key, and says what to do. Empty: no lock found.
+  std::string found{};
   bool answered = true;  ///< false: the server did not reply
   bool denied = false;   ///< the ACL user may not read the key
 };

@@ -221,7 +221,8 @@ result<quarantine_state> record_backend::state_in(std::string_view marker) const
 }
 
 void record_backend::examine(callback<void(result<std::vector<finding>>)> reply) {
-  constexpr std::chrono::seconds time_for_layout{2};  // less than half of what client::examine() waits
+  // Less than half of what client::examine() waits.
+  constexpr std::chrono::seconds time_for_layout{2};
   const instant give_up = env_->now() + time_for_layout;
   quarantine([self = shared_from_this(), give_up,
               reply = std::move(reply)](result<std::vector<quarantine_state>> state) mutable {

@@ -11,8 +11,8 @@ namespace cremone::sqlite {
 
 namespace {
 
-/// The database grows by this many pages at a time, some 200 locks: growing costs a commit. From 16
-/// pages on SQLite would make a temporary file for the commit.
+/// The database grows by this many pages at a time, some 200 locks: growing costs a commit. With 16
+/// pages or more, SQLite would create a temporary file for the commit.
 constexpr std::int64_t growth = 12;
 
 /// An insertion needs a new page for each level of a tree, and for its index. With fewer free pages

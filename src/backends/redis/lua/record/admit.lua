@@ -1,14 +1,16 @@
--- Ends the quarantine: the caller has observed it for longer than any lease lasts, or an operator orders it. The floor is
--- above every token granted before: above what a majority of the other servers remembers or, where memory is lost, above
--- this server's clock, the caller's clock and any token still remembered here.
+-- Ends the quarantine: the caller has observed it for longer than any lease lasts, or an operator
+-- orders it. The floor is above every token granted before: above what a majority of the other
+-- servers remembers or, where memory is lost, above this server's clock, the caller's clock and any
+-- token still remembered here.
 --
--- ARGV[2] the marker of the quarantine that was observed; '' by order of an operator: whichever it is
+-- ARGV[2] the marker of the observed quarantine; '' if an operator orders the end of any quarantine
 -- ARGV[3] no token at or below this is granted
--- ARGV[4] the caller's wall clock in microseconds, or 'counted' where a majority of the other servers remembers
--- ARGV[5] how far the two clocks may be apart, in microseconds. One wrong clock must not raise the floor without limit,
---         so only an operator ends the quarantine when they are farther apart
--- Returns {1, time} the server grants locks, {'C', time} the clocks are too far apart, {'Q', time, marker} another
--- quarantine has begun, {'X', …}, {'R', time}
+-- ARGV[4] the caller's wall clock in microseconds, or 'counted' where a majority of the other
+--         servers remembers
+-- ARGV[5] how far the two clocks may be apart, in microseconds. One wrong clock must not raise the
+--         floor without limit, so only an operator ends the quarantine when they are farther apart
+-- Returns {1, time} the server grants locks, {'C', time} the clocks are too far apart,
+--         {'Q', time, marker} another quarantine has begun, {'X', …}, {'R', time}
 
 -- include functions
 

@@ -20,7 +20,8 @@
 --   ticket    the last one given; where several servers vote, the highest token of a holder that was removed
 --                                                       dead, gone   16 digits each of the last holders and contenders that
 --                                                       are gone for good: a late request of theirs is turned away
---   free since   while the lock is held: when the hold was granted or last renewed. A hint for clients, nothing rests on it
+--   free since   while the lock is held: when the hold was granted or last renewed. A hint for
+--                clients, nothing rests on it
 --   hold      '' or '<owner> <seq> <ttl> <mode> <token>\n<who>'. The pair of owner and seq never
 --             repeats, not even if an owner's lost request is granted again when its tombstone is
 --             long gone: seq begins with the token, plus some microseconds of the clock unless the

@@ -5,8 +5,9 @@
 -- ARGV[6] who we are; where there is a queue: ARGV[7] '1' to wait when refused, ARGV[8] the channel on which we hear of our turn
 -- Returns {1, time, token, ticket}    granted; where several servers vote: this one's vote, and the number that it gave
 --         {2, time, token, ticket}    this owner held it already: an earlier request had arrived
---         {0, time, place, hold, renewed}   not now; place -1 when we do not wait; no hold: it is kept for those before us;
---                                     renewed: the time of the hold's grant or last renewal
+--         {0, time, place, hold, renewed}   not now; place -1 when we do not wait; no hold: it is
+--                                     kept for those before us; renewed: the time of the hold's
+--                                     grant or last renewal
 --         {'D', time}                 this owner is gone for good
 --         {'Q', time, marker}, {'X', time, settings}, {'R', time}   see doubt()
 
@@ -87,7 +88,8 @@ local function give(ticket)
   else
     lock.c = text(number_above(last, tonumber(ARGV[5]), true))
   end
-  -- After a loss of memory numbers are counted up from the floor, and may come again. The microseconds make another version.
+  -- After a loss of memory, tokens count up from the floor and may repeat. Adding microseconds
+  -- makes the version differ.
   local seq = text(tonumber(lock.c) + now % 1000000)
   lock.hold = owner .. ' ' .. seq .. ' ' .. ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. lock.c .. '\n' .. ARGV[6]
   lock.free_since = now_text
