@@ -30,10 +30,11 @@ handover handover_for_output() noexcept {
   return pipeline && !is_ignored(SIGTTIN) ? handover::when_asked : handover::at_once;
 }
 
-/// After a failed wait: how long to wait for the store to confirm that the request is withdrawn.
-/// Long enough to write the withdrawal to the socket, behind the request that it cancels. Short,
-/// because a silent store must not prolong --wait.
-constexpr std::chrono::milliseconds withdrawal_grace{200};
+/// How long to wait for the last answer of a store that has just failed to answer, after a failed
+/// wait or a failed renewal. Long enough to write the withdrawal or the release to the socket,
+/// behind the requests before it. Short, because a silent store must not prolong --wait, nor keep
+/// `run` alive without its command.
+constexpr std::chrono::milliseconds silent_store_grace{200};
 
 outcome not_acquired(const waited& no, const run_options& options) {
   if (no.signal != 0) {
@@ -49,10 +50,11 @@ outcome not_acquired(const waited& no, const run_options& options) {
   return {.status = status};
 }
 
-/// The lock is given back before we end, and that is waited for.
-void give_back(lease& held) {
+/// Releases the lock and waits for the store's answer.
+void give_back(client& store, lease& held) {
   if (const auto released = held.release(); !released) {
     complain(released.error().message());
+    store.close(silent_store_grace);
   }
 }
 
@@ -67,18 +69,28 @@ std::string why_in_danger(const run_options& options, const std::string& renewal
   return lock + " could not be renewed in time" + (renewal.empty() ? "" : ": " + renewal);
 }
 
-outcome after(const job_end& end, lease& held, const run_options& options,
+/// The lock was lost, or about to be. Reports that first: a silent store must not delay the report.
+outcome after_loss(client& store, const job_end& end, lease& held, const run_options& options,
+                   std::chrono::nanoseconds held_for) {
+  const auto renewal = held.last_renewal();
+  const bool lost = !renewal && renewal.error() == errc::lost;
+  const std::string why =
+      lost ? renewal.error().message() : why_in_danger(options, end.renewal_trouble, held_for);
+  complain(why + (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
+  if (renewal) {  // the store answers
+    static_cast<void>(held.release());
+  }
+  store.close(silent_store_grace);
+  return {.status = status::lost};
+}
+
+outcome after(client& store, const job_end& end, lease& held, const run_options& options,
               std::chrono::nanoseconds held_for) {
   const bool in_time = !end.ended_by_us && held.held();
   if (!in_time) {
-    const auto released = held.release();
-    const bool lost = !released && released.error() == errc::lost;
-    const std::string why =
-        lost ? released.error().message() : why_in_danger(options, end.renewal_trouble, held_for);
-    complain(why + (end.ended_by_us ? "; its command was ended" : "; its command had not ended by then"));
-    return {.status = status::lost};
+    return after_loss(store, end, held, options, held_for);
   }
-  give_back(held);
+  give_back(store, held);
   if (end.signal == 0) {
     return {.status = end.code};
   }
@@ -125,13 +137,13 @@ std::optional<std::string> held_by_our_caller(const client& store, const std::st
 }
 
 /// The command under the lease, to its end.
-outcome work(const client& store, lease& held, const run_options& options, signal_inbox& signals) {
+outcome work(client& store, lease& held, const run_options& options, signal_inbox& signals) {
   if (!held.held()) {  // we were stopped while we waited, and came back too late
     return {.status = report(held.release().error())};
   }
   auto lifeline = store.lifeline();
   if (!lifeline && lifeline.error().code() != errc::unsupported) {
-    give_back(held);
+    give_back(store, held);
     return {.status = report(lifeline.error())};
   }
   descriptor kept(lifeline ? *lifeline : -1);
@@ -153,7 +165,7 @@ outcome work(const client& store, lease& held, const run_options& options, signa
     tty.give(child.pid < 0 ? ::getpgrp() : child.pid);  // it may have taken it before it failed
   }
   if (child.pid < 0) {
-    give_back(held);
+    give_back(store, held);
     complain(child.complaint);
     return {.status = child.status};
   }
@@ -162,7 +174,7 @@ outcome work(const client& store, lease& held, const run_options& options, signa
   if (end.signal != 0) {
     tty.restore_settings();
   }
-  return after(end, held, options, validity_clock::now() - began);
+  return after(store, end, held, options, validity_clock::now() - began);
 }
 
 }  // namespace
@@ -188,7 +200,7 @@ outcome run_command(const arguments& given) {
   waited answer = acquire(*store, options.name, options.how, signals,
                           {.verbose = options.verbose, .quiet = options.quiet});
   if (!answer.got) {
-    store->close(withdrawal_grace);
+    store->close(silent_store_grace);
   }
   if (!answer.got || answer.signal != 0) {
     return not_acquired(answer, options);

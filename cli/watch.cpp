@@ -34,7 +34,7 @@ constexpr command_text text = {
     "On a terminal, watch redraws the list in place. Elsewhere, watch prints one line per change,\n"
     "with tabs between time, event (held, released, waiting, left), name, host, pid, user, token\n"
     "and label; with --json one object per line. A change that is shorter than the interval can go\n"
-    "unseen. While the store does not answer, watch keeps trying.",
+    "unseen. A store that stops answering is retried; one that never answers ends watch with 69.",
     "  cremone watch\n"
     "  cremone watch --interval 2s >> locks.log\n"
     "  cremone watch --json | jq -r 'select(.event == \"held\") | .name'"};
@@ -182,7 +182,7 @@ outcome watch_command(const arguments& given) {
   const form f = p.json() ? form::json : is_terminal(STDOUT_FILENO) ? form::screen : form::lines;
   const auto length =
       std::clamp(interval->value_or(default_interval), shortest_interval, std::chrono::milliseconds(1h));
-  single_keys keys(f == form::screen);
+  single_keys keys(is_terminal(STDOUT_FILENO));  // else the reader of our output may need the keys
   return watch(*store, f, length, signals, keys);
 }
 

@@ -68,6 +68,7 @@ void tell_time_left(std::vector<finding>& found, const std::vector<quarantine_st
     if (state->left) {
       f.value = shown_length(*state->left) + " left";
     } else if (state->until_ordered) {
+      f.verdict = verdict::bad;
       f.value = "does not end by itself";
       f.reason = "no lock is granted: " + printable(state->why) +
                  ". To end it now, once no lock from before is held: `cremone quarantine --end`";

@@ -30,10 +30,18 @@ std::string not_renewed(const hold_record& hold) {
              : "has not renewed for " + shown(std::chrono::microseconds(ago)) + " by the store's clock";
 }
 
+/// Several servers report a vote each: the owner lives if one of its votes was renewed.
+bool owner_looks_abandoned(const hold_record& of, std::span<const hold_record> votes) {
+  return std::all_of(votes.begin(), votes.end(), [&](const hold_record& vote) {
+    return vote.version.owner != of.version.owner || looks_abandoned(vote);
+  });
+}
+
 /// A living holder renews at a third of its ttl. Where the ttl is not known (zero), nothing follows from silence.
-std::string how_silent(const hold_record& holder, std::optional<std::chrono::nanoseconds> silent) {
+std::string how_silent(const rejection& no, std::optional<std::chrono::nanoseconds> silent) {
+  const hold_record& holder = no.holders.front();
   if (!silent || holder.ttl == holder.ttl.zero() || *silent <= holder.ttl / 2) {
-    return !looks_abandoned(holder)
+    return !owner_looks_abandoned(holder, no.holders)
                ? std::string()
                : "; it looks abandoned: its holder " + not_renewed(holder) + ". A wait of more than " +
                      describe_time(holder.ttl) + ", or `cremone run --try`, observes it and takes over";
@@ -79,7 +87,7 @@ std::string who_is_in_the_way(const rejection& no, std::optional<std::chrono::na
            "; that process is gone, but the command that it ran is still at work. The lock is free when it"
            " ends, or by force";
   }
-  return text + how_silent(no.holders.front(), silent);
+  return text + how_silent(no, silent);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cremone/lease.hpp>
 
 #include "engine/blocking.hpp"
+#include "engine/describe.hpp"
 #include "engine/engine.hpp"
 #include "engine/hold.hpp"
 
@@ -103,13 +104,18 @@ result<void> lease::release() {
     return nothing_held();
   }
   const auto box = std::make_shared<detail::mailbox<result<void>>>();
-  const auto engine = hold_->owner_engine;
-  engine->end_handle(std::exchange(hold_, nullptr), [box](result<void> r) { box->put(std::move(r)); });
+  const auto released = std::exchange(hold_, nullptr);
+  const auto engine = released->owner_engine;
+  engine->end_handle(released, [box](result<void> r) { box->put(std::move(r)); });
   if (auto answered = box->wait_for(release_wait)) {
     return std::move(*answered);
   }
   return error(errc::outcome_unknown,
-               "the store did not answer the release; it is repeated in the background");
+               "lock '" + released->name.str() + "': " + engine->store_traits().store +
+                   " did not answer the release within " + detail::describe_time(release_wait) +
+                   "; the client repeats it until it is closed. If the release does not arrive, the lock is "
+                   "free when another client has observed it for its ttl of " +
+                   detail::describe_time(released->ttl));
 }
 
 }  // namespace cremone

@@ -14,7 +14,10 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <iterator>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -214,16 +217,10 @@ class postgres_marks final : public sql_marks {
   result<void> begun_{};
 };
 
-}  // namespace
+using opened_connection = result<std::shared_ptr<PGconn>>;
 
-opened_marks open_postgres(const destination& where) {
-  if (auto fine = refuse_open_secrets(where.parts, where.text); !fine) {
-    return fine.error();
-  }
-  if (auto fine = check_text(where.text); !fine) {
-    return fine.error();
-  }
-  const parameters to(where.text);
+/// Connects and logs in. libpq bounds the wait for each address, but not the length of a login.
+opened_connection connect(const parameters& to) {
   const auto begun = std::chrono::steady_clock::now();
   const std::shared_ptr<PGconn> connection(to.connect(), ::PQfinish);
   if (!connection) {
@@ -240,7 +237,37 @@ opened_marks open_postgres(const destination& where) {
   }
   ::PQsetNoticeProcessor(
       connection.get(), [](void*, const char*) {}, nullptr);  // "relation exists, skipping"
-  return std::unique_ptr<mark_store>(std::make_unique<postgres_marks>(connection, where.how.table));
+  return connection;
+}
+
+/// The same within answer_patience. A server that sends messages without end keeps libpq in its
+/// login for ever. The tool ends soon after the failure, and the abandoned thread with it.
+opened_connection connect_in_time(const parameters& to, const std::string& server) {
+  const auto made = std::make_shared<std::promise<opened_connection>>();
+  auto answer = made->get_future();
+  std::thread([to, made] { made->set_value(connect(to)); }).detach();
+  if (answer.wait_for(answer_patience) != std::future_status::ready) {
+    return error(errc::unreachable, "PostgreSQL at " + server + ": no complete login within " +
+                                        std::to_string(answer_patience.count()) +
+                                        " s; does another kind of server answer at this address?");
+  }
+  return answer.get();
+}
+
+}  // namespace
+
+opened_marks open_postgres(const destination& where) {
+  if (auto fine = refuse_open_secrets(where.parts, where.text); !fine) {
+    return fine.error();
+  }
+  if (auto fine = check_text(where.text); !fine) {
+    return fine.error();
+  }
+  const auto connection = connect_in_time(parameters(where.text), printable(where.parts.authority));
+  if (!connection) {
+    return connection.error();
+  }
+  return std::unique_ptr<mark_store>(std::make_unique<postgres_marks>(*connection, where.how.table));
 }
 
 }  // namespace cremone::fence

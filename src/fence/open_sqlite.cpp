@@ -47,9 +47,9 @@ opened_marks open_sqlite(const destination& where) {
   struct stat found {};
   if (!where.how.make_file && ::stat(u.path.c_str(), &found) != 0) {
     const error why = not_opened(u.path, errno);
-    return why == errc::misconfigured ? error(why.code(), why.detail() + "; `cremone fence init sqlite://" +
-                                                              url_path(u.path) + "` makes it")
-                                      : why;
+    return why == errc::misconfigured
+               ? error(why.code(), why.detail() + "; `cremone fence init` with this URL creates it")
+               : why;
   }
   sqlite3* raw = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | (where.how.make_file ? SQLITE_OPEN_CREATE : 0);

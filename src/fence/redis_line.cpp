@@ -102,7 +102,11 @@ result<std::unique_ptr<redis_line>> redis_line::open(const endpoint& where, std:
     return fine.error();
   }
   if (auto fine = made->ping(); !fine) {
-    return fine.error();
+    const error& why = fine.error();
+    const bool cut = why == errc::unreachable && clock::now() < made->deadline_;
+    const bool perhaps_tls = cut && !where.tls && where.path.empty();
+    return error(why.code(),
+                 why.detail() + (perhaps_tls ? "; if the server expects TLS, use rediss://" : ""));
   }
   return made;
 }

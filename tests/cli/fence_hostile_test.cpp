@@ -105,6 +105,25 @@ TEST_F(FenceHostile, SlowOrSilentServerFailsAtTheDeadline) {
                {after_ping(trickle("$1000\r\n")), "show", 69, said}});
 }
 
+/// libpq restarts its wait with each message.
+TEST_F(FenceHostile, PostgresLoginThatNeverEndsFailsAtTheDeadline) {
+  const raw_server server([](int socket) {
+    const std::string logged_in("R\0\0\0\x08\0\0\0\0", 9);
+    const std::string notice("N\0\0\0\x10SNOTICE\0Mx\0\0", 17);
+    bool there = !receive_some(socket).empty() && send_all(socket, logged_in);
+    while (there) {
+      const bool heard = readable(socket, 100ms);
+      there = (!heard || !receive_some(socket).empty()) && send_all(socket, notice);
+    }
+  });
+  process tool(
+      fence_words({"show", "--url", "postgres://u@" + server.node() + "/db?sslmode=disable", "prices"}),
+      here());
+  const auto end = tool.wait(in_time + generous);
+  EXPECT_EQ(end.code, 69) << end.err;
+  EXPECT_THAT(end.err, AllOf(HasSubstr(server.node()), HasSubstr("no complete login within 20 s")));
+}
+
 TEST_F(FenceHostile, AnotherKindOfServerIsReportedWithItsAnswer) {
   const auto answers = [](std::string text) -> raw_server::act {
     return [text = std::move(text)](int socket) {

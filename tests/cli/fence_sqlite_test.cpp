@@ -43,9 +43,12 @@ TEST_F(FenceTool, ASqliteDatabaseIsMadeByInitAlone) {
   for (const auto& end :
        {fence({"check", "--url", url, "x"}, {.token = "41"}), fence({"show", "--url", url, "x"})}) {
     EXPECT_EQ(end.code, 78);
-    EXPECT_THAT(end.err, AllOf(HasSubstr("new.db"), HasSubstr("cremone fence init sqlite://")));
+    EXPECT_THAT(end.err,
+                AllOf(HasSubstr("new.db"), HasSubstr("`cremone fence init` with this URL creates it")));
   }
   EXPECT_FALSE(std::filesystem::exists(dir.file("new.db")));
+  const auto mistyped = fence({"show", "--url", "sqlite:///:secret@host", "x"});
+  EXPECT_THAT(mistyped.err, ::testing::Not(HasSubstr("secret"))) << "a slash too many, and a password";
   EXPECT_EQ(fence({"init", url}).code, 0);
   EXPECT_EQ(fence({"check", "--url", url, "x"}, {.token = "41"}).code, 0);
   EXPECT_EQ(fence({"init", "sqlite://" + dir.path()}).code, 64) << "a directory";

@@ -159,5 +159,13 @@ TEST_F(AtATerminal, KeyQEndsWatchAndRestoresTheTerminal) {
   EXPECT_EQ(shell.report(), "exited 0");
 }
 
+TEST_F(AtATerminal, KeyQEndsWatchWithJsonToo) {
+  small_shell shell({CREMONE_TOOL, "watch", "--json"}, here().environment);
+  const holding first(dir, here(), "shown");
+  ASSERT_TRUE(shell.shows("shown"));
+  shell.type("q");
+  EXPECT_EQ(shell.report(), "exited 0");
+}
+
 }  // namespace
 }  // namespace cremone::test

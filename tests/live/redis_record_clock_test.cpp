@@ -155,6 +155,7 @@ TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
   EXPECT_TRUE(state[0].until_ordered);
   EXPECT_THAT(state[0].why, ::testing::HasSubstr(" s apart, which is more than 60 s"));
   const finding found = quarantine_finding(by);
+  EXPECT_EQ(found.verdict, verdict::bad);
   EXPECT_EQ(found.value, "does not end by itself");
   EXPECT_THAT(found.reason, ::testing::HasSubstr(" s apart, which is more than 60 s"));
 

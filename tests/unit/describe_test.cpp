@@ -103,6 +103,15 @@ TEST(DescribeFailure, CountsOneWithManyVotesOnce) {
   EXPECT_EQ(told(error(errc::busy), no, 0s), "lock 'nightly' at memory:// is held by " + describe_owner(bob));
 }
 
+TEST(DescribeFailure, OneRenewedVoteShowsThatTheHolderLives) {
+  rejection no = held_by(1);
+  no.holders[0].renewed_ago = 3600s;
+  no.holders.push_back(no.holders[0]);
+  EXPECT_NE(told(error(errc::busy), no, 0s).find("looks abandoned"), std::string::npos);
+  no.holders[1].renewed_ago = 1s;  // the clock of the other server is wrong
+  EXPECT_EQ(told(error(errc::busy), no, 0s).find("looks abandoned"), std::string::npos);
+}
+
 TEST(DescribeFailure, QuarantineErrorSaysWhenOrHowItEnds) {
   rejection no = held_by(1);
   no.why = error(errc::quarantined, "a:1 may have forgotten");

@@ -281,6 +281,7 @@ TEST(RedisDiagnosis, UnprotectedFailoverNamesTheSettingThatProtects) {
   EXPECT_EQ(f.value, "2, min-replicas-to-write 0");
   EXPECT_THAT(f.reason,
               AllOf(HasSubstr("two masters"), HasSubstr("min-replicas-to-write to 2 (all replicas)")));
+  EXPECT_EQ(look("replicas", layout::record, replicas(2, 2, 0s)).value, "2, min-replicas-max-lag 0");
   EXPECT_THAT(look("replicas", layout::record, replicas(2, 2, 30s)).reason,
               AllOf(HasSubstr("32 s more"), HasSubstr("at most 29 s")));
 }

@@ -28,8 +28,7 @@ std::optional<std::string> clocks_too_far_apart(wall_time theirs, wall_time ours
     return std::nullopt;
   }
   return "its clock shows " + shown_time(theirs) + ", this machine's " + shown_time(ours) + ": " +
-         shown_length(difference) + " apart, which is more than " + shown_length(quarantine_clock_bound) +
-         ". Correct the wrong clock";
+         shown_length(difference) + " apart, which is more than " + shown_length(quarantine_clock_bound);
 }
 
 bool forgot_nothing(const server_facts& facts, wall_time theirs, wall_time before, wall_time after,

@@ -238,6 +238,13 @@ std::optional<std::uint64_t> replicas_required(const server_facts& f) {
   return off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
 }
 
+/// "min-replicas-to-write 1", or the other setting that turns the requirement off.
+std::string shown_requirement(const server_facts& f, std::uint64_t required) {
+  return f.config.min_replicas_max_lag == std::chrono::seconds(0)
+             ? "min-replicas-max-lag 0"
+             : "min-replicas-to-write " + std::to_string(required);
+}
+
 /// Two masters at once. A client that is cut off together with the old master renews there without
 /// end, while the promoted master grants again after its quarantine. That breaks both layouts.
 judgement unprotected_failover(std::uint64_t replicas, std::string value) {
@@ -290,7 +297,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
             "no other server can be put in its place with less than it knows"};
   }
   if (required && (*required == 0 || *required < there)) {
-    return unprotected_failover(there, value + ", min-replicas-to-write " + std::to_string(*required));
+    return unprotected_failover(there, value + ", " + shown_requirement(f, *required));
   }
   if (p.layout == layout::classic) {
     return {verdict::warning, std::move(value),

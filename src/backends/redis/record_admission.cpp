@@ -30,6 +30,9 @@ std::string why_of(const quarantine_mark& mark) {
 constexpr std::string_view perhaps_unused =
     "it has not been used yet, or was emptied; who asks for a lock finds out which";
 
+/// Between two attempts while only an operator can end the quarantine, or correct a clock.
+constexpr std::chrono::seconds poll_until_ordered{1};
+
 /// Is it a master with all keys? Where it is not, what it says about our keys means nothing.
 bool serves(const std::vector<finding>& found) {
   return std::none_of(found.begin(), found.end(), [](const finding& f) {
@@ -48,8 +51,12 @@ error record_backend::other_settings(std::string_view theirs) const {
 
 std::optional<std::string> record_backend::kept_by_clocks(std::optional<wall_time> theirs) const {
   auto why = theirs ? clocks_too_far_apart(*theirs, env_->wall_now()) : std::nullopt;
-  if (why && node_->settings().voters > 1) {
-    *why += ", or run `cremone quarantine --end` if too few other servers remember the last token";
+  if (why) {
+    *why +=
+        node_->settings().voters == 1
+            ? ". Correct the wrong clock"
+            : ". If too few other servers remember the last token, the quarantine does not end by itself: "
+              "correct the wrong clock, or run `cremone quarantine --end`";
   }
   return why;
 }
@@ -59,6 +66,9 @@ rejection record_backend::quarantined(const quarantine_mark& mark, bool nothing_
   rejection no;
   const auto clocks = kept_by_clocks(theirs);
   no.until_ordered = clocks && node_->settings().voters == 1;
+  if (no.until_ordered) {
+    no.retry_after = poll_until_ordered;
+  }
   no.why = error(errc::quarantined,
                  node_->server() + " may have forgotten who holds what: " + why_of(mark) +
                      (clocks ? "; " + *clocks : std::string()) + ". No lock is granted there until " +
