@@ -9,7 +9,8 @@ Three kinds of violation, always between two acquisitions of one lock:
 docs/guarantees.md says which of them are expected. An overlap never is. A duplicate or an inversion
 is expected only if the servers that had recorded the higher token lost their memory, no reachable
 server remembered it, and the clocks of the rejoining server and of the client that ended its
-quarantine, each plus 10 s, were not above it.
+quarantine, each plus 10 s, were not above it. Clocks count only where no majority of the other
+servers grants: else a rejoining server takes its floor from them.
 
 Pure: no clock, no file, no process. Times are microseconds on the validity clock of the machine.
 """
@@ -119,23 +120,36 @@ class Memory:
     def _forgotten(self, begin, end, token):
         """Whether at `end` a majority may exist that forgot or never had the token."""
         lost, knows, forgot = set(), set(), set()
+        closed = self._closed_at(begin)
         for event in self.events[begin:end]:
             server = event.server
             if isinstance(event, Loss):
                 lost.add(server)
+                closed.add(server)
                 knows.discard(server)
                 forgot.discard(server)
-            elif server in lost and server not in knows:
+                continue
+            closed.discard(server)
+            if server in lost and server not in knows:
                 silent = self._silent(event.at) - {server}
                 # A majority had the token. In the worst case it included every server that forgot.
                 kept = self.majority - len(lost) - len(silent - lost)
-                if event.floor > token or kept > 0 or knows - silent:
+                # Clocks give the floor only where no majority of other servers grants.
+                by_clocks = self.servers - 1 - len(closed) < self.majority
+                if (by_clocks and event.floor > token) or kept > 0 or knows - silent:
                     knows.add(server)
                     forgot.discard(server)
                 else:
                     forgot.add(server)
         never_had = min(self.servers - len(lost), self.servers - self.majority)
         return bool(forgot) and len(forgot) + never_had >= self.majority
+
+    def _closed_at(self, begin):
+        """The servers that have lost their memory before event `begin` and do not grant yet."""
+        closed = set()
+        for event in self.events[:begin]:
+            (closed.add if isinstance(event, Loss) else closed.discard)(event.server)
+        return closed
 
     def _silent(self, at):
         return {s.server for s in self.silences

@@ -149,6 +149,13 @@ class SeveralServers(unittest.TestCase):
         events += [Rejoin(0, 9, 0), Rejoin(1, 10, 100 * S), Rejoin(2, 11, 100 * S)]
         self.assertEqual(self.verdict(3, events), {"inversion": 1})
 
+    def test_floor_from_the_others_counts_no_clock(self):
+        forgotten = [Loss(i, 5 + i) for i in range(3)] + [Rejoin(i, 10 + i, 0) for i in range(3)]
+        counted = forgotten + [Loss(0, 20), Rejoin(0, 30, 100 * S), Loss(1, 40)]
+        self.assertEqual(self.verdict(3, counted), {})
+        by_clocks = forgotten + [Loss(0, 20), Loss(1, 21), Rejoin(0, 30, 100 * S)]
+        self.assertEqual(self.verdict(3, by_clocks), {"inversion": 1})
+
     def test_server_silent_for_long_counts_as_forgetful(self):
         events = [Loss(0, 5 * S), Rejoin(0, 20 * S, 0)]
         long = [Silence(1, 10 * S, 21 * S)]
