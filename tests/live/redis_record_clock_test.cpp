@@ -159,6 +159,8 @@ TEST_F(RedisRecordClock, ClockFarFromClientsKeepsQuarantineClosed) {
   EXPECT_EQ(found.value, "does not end by itself");
   EXPECT_THAT(found.reason, ::testing::HasSubstr(" s apart, which is more than 60 s"));
 
+  EXPECT_EQ(rejected(tried(fresh_owner())).retry_after, 1s) << "only an operator ends it: no hurry";
+
   open_up();
   EXPECT_GT(granted(tried(fresh_owner())).token, before.token) << "the later clock is ours";
 }
