@@ -238,13 +238,6 @@ std::optional<std::uint64_t> replicas_required(const server_facts& f) {
   return off ? std::optional<std::uint64_t>(0) : f.config.min_replicas_to_write;
 }
 
-/// "min-replicas-to-write 1", or the other setting that turns the requirement off.
-std::string shown_requirement(const server_facts& f, std::uint64_t required) {
-  return f.config.min_replicas_max_lag == std::chrono::seconds(0)
-             ? "min-replicas-max-lag 0"
-             : "min-replicas-to-write " + std::to_string(required);
-}
-
 /// Two masters at once. A client that is cut off together with the old master renews there without
 /// end, while the promoted master grants again after its quarantine. That breaks both layouts.
 judgement unprotected_failover(std::uint64_t replicas, std::string value) {
@@ -258,8 +251,7 @@ judgement unprotected_failover(std::uint64_t replicas, std::string value) {
 }
 
 /// A master that is cut off may count a replica as present for this long after
-/// min-replicas-max-lag: Redis rounds the age of the last acknowledgement down to seconds, and
-/// counts once a second.
+/// min-replicas-max-lag: Redis counts once a second, and rounds the lag down to seconds.
 constexpr std::chrono::seconds lag_rounding{2};
 
 /// For a server that needs all its replicas. As the old master, would it stop before the promoted
@@ -288,16 +280,18 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
   const std::uint64_t there = *f.connected_replicas;
   const auto required = replicas_required(f);
   std::string value = there == 0 ? "none" : std::to_string(there);
+  const std::string setting = f.config.min_replicas_max_lag == std::chrono::seconds(0)
+                                  ? ", min-replicas-max-lag 0"
+                                  : ", min-replicas-to-write " + std::to_string(required.value_or(0));
   if (required && *required > there) {
-    return {verdict::bad, value + ", min-replicas-to-write " + std::to_string(*required),
-            "it takes no writes while it has fewer replicas than that"};
+    return {verdict::bad, value + setting, "it takes no writes while it has fewer replicas than that"};
   }
   if (there == 0 && !p.sentinel) {
     return {verdict::good, std::move(value),
             "no other server can be put in its place with less than it knows"};
   }
   if (required && (*required == 0 || *required < there)) {
-    return unprotected_failover(there, value + ", " + shown_requirement(f, *required));
+    return unprotected_failover(there, value + setting);
   }
   if (p.layout == layout::classic) {
     return {verdict::warning, std::move(value),
@@ -307,7 +301,7 @@ judgement judge_replicas(const purpose& p, const evidence& seen) {
   if (!required) {
     return untold_by_config(p, seen, std::move(value));
   }
-  return judge_lag(p, f, value + ", min-replicas-to-write " + std::to_string(*required));
+  return judge_lag(p, f, value + setting);
 }
 
 judgement judge_clock(const purpose& p, const evidence& seen) {
@@ -457,9 +451,8 @@ finding judge_layout(const purpose& p, const layout_evidence& seen) {
     for (auto name = seen.shared.begin(); name != seen.shared.end() && shown < most_shown; ++name, ++shown) {
       names += (shown == 0 ? "'" : ", '") + printable(*name) + "'";
     }
-    if (seen.shared.size() > shown) {
-      names += " and " + std::to_string(seen.shared.size() - shown) + " more";
-    }
+    const std::size_t more = seen.shared.size() - shown;
+    names += more > 0 ? " and " + std::to_string(more) + " more" : "";
     return as_finding(p, "layout", {verdict::warning, "record; other locks at " + names, seen.example});
   }
   if (seen.denied) {
