@@ -87,8 +87,14 @@ class FenceKill : public FenceCrash {
     FenceCrash::TearDown();
   }
 
-  [[nodiscard]] microseconds up_to(microseconds most) {
-    return microseconds(std::uniform_int_distribution<long>(0, most.count())(draw));
+  /// Kills a writer at a random moment of `span`, and looks at what the writer has left. The span
+  /// adapts, so that about half of the blows hit a writer at work, on a fast and on a slow machine.
+  void strike(process& tool, microseconds& span) {
+    std::this_thread::sleep_for(microseconds(std::uniform_int_distribution<long>(0, span.count())(draw)));
+    tool.signal(SIGKILL);
+    const finished end = tool.wait();
+    span = end.signal == SIGKILL ? span + span / 10 + microseconds(1) : span - span / 10;
+    look(end);
   }
 
   /// Sends the whole input to a writer of the next token, and waits until the writer has read it.
@@ -149,38 +155,34 @@ class FenceKill : public FenceCrash {
 
 TEST_F(FenceKill, AtAnyMomentLeavesAWholeFileAndNoLowerToken) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  microseconds usual{};  // from start to end, so that the blows fall all over it
+  microseconds span{};  // from start to end
   for (int i = 0; i < 5; ++i) {
     const auto start = std::chrono::steady_clock::now();
     ASSERT_NO_FATAL_FAILURE(look(run(writing(file, token), with(content_of(token)))));
-    usual += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
+    span += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
   }
   for (std::uint64_t i = 0; i < blows; ++i) {
     process tool(writing(file, token), with(content_of(token)));
-    std::this_thread::sleep_for(up_to(usual));
-    tool.signal(SIGKILL);
-    ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
+    ASSERT_NO_FATAL_FAILURE(strike(tool, span));
   }
 }
 
 TEST_F(FenceKill, WhenItHasReadAllAndWritesLeavesAWholeFileAndNoLowerToken) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  microseconds usual{};
+  microseconds span{};
   for (int i = 0; i < 5; ++i) {
     process tool(writing_from_pipe(), here());
     auto input = feed();
     const auto start = std::chrono::steady_clock::now();
     input.reset();
     ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
-    usual += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
+    span += std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start) / 5;
   }
   for (std::uint64_t i = 0; i < blows; ++i) {
     process tool(writing_from_pipe(), here());
     auto input = feed();
     input.reset();
-    std::this_thread::sleep_for(up_to(usual));
-    tool.signal(SIGKILL);
-    ASSERT_NO_FATAL_FAILURE(look(tool.wait()));
+    ASSERT_NO_FATAL_FAILURE(strike(tool, span));
   }
 }
 
