@@ -247,7 +247,8 @@ opened_connection connect_in_time(const parameters& to, const std::string& serve
   auto answer = made->get_future();
   std::thread([to, made] { made->set_value(connect(to)); }).detach();
   if (answer.wait_for(answer_patience) != std::future_status::ready) {
-    return error(errc::unreachable, "PostgreSQL at " + server + ": no complete login within " +
+    return error(errc::unreachable, "PostgreSQL" + (server.empty() ? server : " at " + server) +
+                                        ": no complete login within " +
                                         std::to_string(answer_patience.count()) +
                                         " s; does another kind of server answer at this address?");
   }

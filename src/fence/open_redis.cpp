@@ -35,8 +35,8 @@ class redis_marks final : public mark_store {
   redis_commands commands_;
 };
 
-/// What a server replied to AUTH, if that can be shown: a server that does not know AUTH repeats
-/// the password.
+/// The server's reply to AUTH, or advice where the reply may contain the password: a server that
+/// does not know AUTH repeats the whole command.
 std::string shown_refusal(const std::string& said, const std::string& password) {
   const bool repeats = said.starts_with("ERR unknown command") || said.find(password) != std::string::npos;
   return repeats ? "AUTH failed. The server's message is not shown, because it may repeat the password. "

@@ -36,7 +36,7 @@ inline constexpr std::chrono::seconds clocks_agree_within{2};
 /// for ever. A minute is more than NTP leaves, and less than a mistake in the time zone.
 inline constexpr std::chrono::seconds quarantine_clock_bound{60};
 
-/// If the clocks differ by more than the bound: both times, their difference, and what to do.
+/// If the clocks differ by more than the bound: both times and their difference.
 [[nodiscard]] std::optional<std::string> clocks_too_far_apart(wall_time theirs, wall_time ours);
 
 /// How long a quarantine lasts, and a second more for what is still on its way.
