@@ -105,20 +105,16 @@ TEST_F(FenceHostile, SlowOrSilentServerFailsAtTheDeadline) {
                {after_ping(trickle("$1000\r\n")), "show", 69, said}});
 }
 
-/// libpq checks its time limit only when there is nothing to read.
+/// libpq checks its own time limit only when there is nothing to read, so a flood evades that limit.
+/// Here the URL turns the limit off, which leaves the tool's.
 TEST_F(FenceHostile, PostgresLoginThatNeverEndsFailsAtTheDeadline) {
   const raw_server server([](int socket) {
     const std::string logged_in("R\0\0\0\x08\0\0\0\0", 9);
-    const std::string parameter("S\0\0\0\x08k\0v\0", 9);
-    const std::string parameters = repeated(parameter);
-    bool there = !receive_some(socket).empty() && send_all(socket, logged_in);
-    while (there) {
-      there = send_all(socket, parameters);
-    }
+    static_cast<void>(!receive_some(socket).empty() && send_all(socket, logged_in));
+    stay_silent(socket);
   });
-  process tool(
-      fence_words({"show", "--url", "postgres://u@" + server.node() + "/db?sslmode=disable", "prices"}),
-      here());
+  const std::string url = "postgres://u@" + server.node() + "/db?sslmode=disable&connect_timeout=0";
+  process tool(fence_words({"show", "--url", url, "prices"}), here());
   const auto end = tool.wait(in_time + generous);
   EXPECT_EQ(end.code, 69) << end.err;
   EXPECT_THAT(end.err, AllOf(HasSubstr(server.node()), HasSubstr("no complete login within 20 s")));
